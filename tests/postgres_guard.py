@@ -1,7 +1,7 @@
 """The process that owns a test server: makes the cluster, runs it, and stops it when its owner is gone.
 
-Run by `postgres.py` with one JSON argument; answers one JSON line, `{"port": N}` or `{"error": "..."}`. Standard
-library only, so that it starts quickly.
+Run by `postgres.py` with one JSON argument; answers one JSON line, `{"port": N}` or `{"error": "..."}`.
+Standard library only, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ START_SECONDS = 60.0
 PR_SET_PDEATHSIG = 1
 
 
-class Stopped(Exception):
+class Stopped(Exception):  # noqa: N818 - a request, not an error
     """Asked to stop."""
 
 

