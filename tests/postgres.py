@@ -220,7 +220,7 @@ class PostgresServer:
             self.drop(name)
 
     def stop(self) -> None:
-        """Stop the server and remove its folder. A server that was only named loses the databases made here."""
+        """Stop the server and remove its folder. A server only named loses what was made here."""
         if self.guard is None:
             for name in tuple(self.made):
                 self.drop(name)
