@@ -64,7 +64,7 @@ class TurnledgerError(Exception):
 class _Lenient(string.Formatter):
     """Leaves a name that has no value as it is: a message must never fail to be made."""
 
-    def get_value(self, key: int | str, args: object, kwargs: Mapping[str, object]) -> object:
+    def get_value(self, key: int | str, _args: object, kwargs: Mapping[str, object]) -> object:
         return kwargs.get(str(key), f"{{{key}}}")
 
     def format_field(self, value: object, format_spec: str) -> str:
@@ -98,7 +98,7 @@ class InvalidEvent(BadInput):
 
 
 class EventTooLarge(BadInput):
-    """{field} is {actual:,} bytes, over the limit of {limit:,}; store large content elsewhere and refer to it"""
+    """{field} is {actual:,} bytes, over the limit of {limit:,}; store large content apart and refer to it"""
 
     field: str
     limit: int
@@ -149,7 +149,7 @@ class Conflict(TurnledgerError, IntegrityError):
 
 
 class VersionConflict(Conflict):
-    """conversation {conversation_id} is at version {actual}, not at {expected}; read it again and decide anew"""
+    """conversation {conversation_id} is at version {actual}, not {expected}; read it again and decide anew"""
 
     conversation_id: str
     expected: int
@@ -172,7 +172,7 @@ class UnknownConversation(TurnledgerError):
 
 
 class BadFork(TurnledgerError):
-    """conversation {conversation_id} cannot branch from {source_conversation_id} at {source_version}: {problem}"""
+    """{conversation_id} cannot branch from {source_conversation_id} at version {source_version}: {problem}"""
 
     conversation_id: str
     source_conversation_id: str

@@ -2,8 +2,8 @@
 
 Field names and meanings are those of DESIGN.md 3. Values that a runtime owns (arguments, results, metadata) are
 plain JSON and come back as they were given; unknown fields and unknown types survive unchanged. The models carry
-shape only: the limits of DESIGN.md 3.3 are checked once, at the door (`ledger.admission`), so that reading back what
-is stored costs no more than decoding it.
+shape only: the limits of DESIGN.md 3.3 are checked once, at the door (`ledger.admission`), so that reading back
+what is stored costs no more than decoding it.
 """
 
 import json
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAda
 from pydantic_core import CoreSchema, core_schema
 
 if TYPE_CHECKING:
-    Json: TypeAlias = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+    Json: TypeAlias = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
     JsonObject: TypeAlias = dict[str, Json]
 else:  # at run time plain containers: what comes out of a JSON reader needs no second walk
     Json = Any
@@ -178,7 +178,7 @@ class StepFinish(TurnEvent):
 
 
 class TokenUsage(TurnEvent):
-    """input, output, cache_read, cache_write, reasoning: disjoint except reasoning, which is inside output."""
+    """input, output, cache_read, cache_write, reasoning: disjoint, but reasoning is inside output."""
 
     type: Literal["token_usage"] = "token_usage"
     usage: JsonObject
@@ -286,7 +286,10 @@ EVENT_TYPES: dict[str, type[BaseEvent]] = {
 DELTA_TYPES = frozenset({"text_delta", "thinking_delta", "tool_output_delta"})
 
 # Fields where null is a value and not "absent".
-_NULL_IS_A_VALUE: dict[str, frozenset[str]] = {"tool_start": frozenset({"args"}), "tool_result": frozenset({"content"})}
+_NULL_IS_A_VALUE: dict[str, frozenset[str]] = {
+    "tool_start": frozenset({"args"}),
+    "tool_result": frozenset({"content"}),
+}
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -306,7 +309,7 @@ def null_is_value(event_type: str, field: str) -> bool:
 
 
 def to_json(event: BaseEvent) -> JsonObject:
-    """The event as the JSON object that is stored: declared order, absent fields left out, unknown ones last."""
+    """The event as the JSON object that is stored: declared order, no absent fields, unknown ones last."""
     keep = _NULL_IS_A_VALUE.get(event.type, _NOTHING)
     data = {name: value for name, value in event.__dict__.items() if value is not None or name in keep}
     if event.__pydantic_extra__:

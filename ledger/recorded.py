@@ -20,10 +20,11 @@ class EncodedEvent(NamedTuple):
 
 
 class RecordedEvent(Notification):
-    """One stored event: the library's notification (originator, version, topic, state, id) with our fields.
+    """One stored event: the library's notification (originator, version, topic, state, id), with our fields.
 
-    `id` is the library's name for `position`: the place in the event's book. `state` is what is stored, 16 bytes of
-    salt and then the JSON bytes; `header` is the chained header. `recorded_at` is integer microseconds UTC.
+    `id` is the library's name for `position`: the place in the event's book. `state` is what is stored, 16
+    bytes of salt and then the JSON bytes; `header` is the chained header. `recorded_at` is integer microseconds
+    UTC.
     """
 
     tenant: str
