@@ -1,8 +1,8 @@
 """The vocabulary: every event a conversation can hold, as frozen pydantic models in one union.
 
 Field names and meanings are those of DESIGN.md 3. Values that a runtime owns (arguments, results, metadata) are
-plain JSON and come back as they were given; unknown fields and unknown types survive unchanged. The models carry
-shape only: the limits of DESIGN.md 3.3 are checked once, at the door (`ledger.admission`), so that reading back
+plain JSON and come back as they were given; unknown fields and unknown types survive unchanged. The models
+carry shape only: the limits of DESIGN.md 3.3 are checked once, at the door (`ledger.admission`), so that reading back
 what is stored costs no more than decoding it.
 """
 
