@@ -1,0 +1,241 @@
+"""What a plan is made of: turns hold steps, steps hold blocks, calls hold answers; entries stand between steps.
+
+A renderer reads these and never the ledger: every block knows its event, its version, its step (and by it the
+provider, api and model that made it), and whether it has a place that was recorded or one that was assumed.
+Instances are made once by `replay.plan.plan` and are read-only from then on.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ledger.events import Json, JsonObject, TextComplete, ThinkingComplete, ToolResult, ToolStart
+from ledger.recorded import RecordedEvent
+
+NO_RESULT = "[no result was recorded for this call; its outcome is unknown]"
+DENIED = "[the call was denied; it did not run]"
+
+EntryKind: TypeAlias = Literal["user", "system", "late_result", "summary"]
+AnswerKind: TypeAlias = Literal["result", "progress", "stand_in", "denied"]
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """One turn of the lane. `version` is where it was first seen, `terminal` the event that decided it."""
+
+    turn_id: str
+    version: int
+    last_version: int
+    terminal: RecordedEvent | None = None
+    inferred: RecordedEvent | None = None  # a terminal that counts only while it is the turn's last event
+    unstepped_call: bool = False
+    steps: list["Step"] = field(default_factory=list)  # in order of place
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One model call: one assistant message, and the tool message with the results of its calls.
+
+    `step_id` is None for a legacy group (rule 10). `version` is its place: that of its first visible event.
+    `provider`, `api` and `model` are those of its `step_start`: what its opaque data belongs to.
+    """
+
+    turn: Turn
+    step_id: str | None
+    version: int
+    provider: str | None = None
+    api: str | None = None
+    model: str | None = None
+    finish: RecordedEvent | None = None
+    finish_reason: str | None = None
+    response_id: str | None = None
+    blocks: list["Block"] = field(default_factory=list)  # in message order
+    left_out: list["Block"] = field(default_factory=list)  # recorded, not in the message: A23's separators
+    indexed: bool = False  # every kept block has a block_index: the order is the model's own
+    order_assumed: bool = False  # two signed thinkings without a full set of indexes
+    before_compaction: bool = False  # began before the compaction in force
+    state: "ReplayState | None" = None  # the replay envelope, when this build can use it
+    state_invalid: bool = False  # there was one that it cannot use: send plain content
+    replaced_by: list[RecordedEvent] = field(default_factory=list)  # the retries and errors that name it
+    versions: list[int] = field(default_factory=list)  # of its blocks and results, as they came
+
+    @property
+    def turn_id(self) -> str:
+        """The turn that the step is part of."""
+        return self.turn.turn_id
+
+    @property
+    def calls(self) -> list["Call"]:
+        """Its client-side calls, in message order: what the tool message answers."""
+        return [block for block in self.blocks if isinstance(block, Call) and not block.hosted]
+
+
+@dataclass(slots=True, eq=False)
+class ReplayState:
+    """A usable replay envelope (DESIGN.md 7.3): its response half; the entries are on the blocks."""
+
+    kind: str
+    version: int
+    response: JsonObject
+
+    @property
+    def api(self) -> str:
+        """The wire api that made it."""
+        return str(self.response["api"])
+
+
+class Block:
+    """One block of a model's response. `kind` is `thinking`, `text`, `call` or `hosted_result`.
+
+    `entry` is the block's entry of the step's replay envelope, None where there is none that can be used.
+    """
+
+    __slots__ = ("entry", "event", "record", "step", "version")
+    kind: Literal["thinking", "text", "call", "hosted_result"]
+    event: ThinkingComplete | TextComplete | ToolStart | ToolResult
+
+    def __init__(
+        self, record: RecordedEvent, event: ThinkingComplete | TextComplete | ToolStart | ToolResult, step: Step
+    ) -> None:
+        self.record = record
+        self.event = event
+        self.version = record.version
+        self.step = step
+        self.entry: JsonObject | None = None
+
+    @property
+    def block_index(self) -> int | None:
+        """Place of the block in the model's response, where it was recorded."""
+        return self.event.block_index
+
+    @property
+    def provider_metadata(self) -> Json:
+        """Opaque data of this block (signatures, item ids, citations); belongs to the step's provider."""
+        return self.event.provider_metadata
+
+
+class Thinking(Block):
+    """A thinking block, signed or not."""
+
+    __slots__ = ()
+    kind = "thinking"
+    event: ThinkingComplete
+
+    @property
+    def signed(self) -> bool:
+        """True when the event holds a signature or redacted data (DESIGN.md 7.2: redacted counts as signed)."""
+        return bool(self.event.signature or self.event.redacted_data)
+
+
+class Words(Block):
+    """A text block; blank text is kept, empty text is not."""
+
+    __slots__ = ()
+    kind = "text"
+    event: TextComplete
+
+
+class Call(Block):
+    """A tool call. `id` is its name in this request (rule 9); `hosted` means that the provider runs it.
+
+    `answer` is what the tool message holds for it; None when it is still running, or hosted.
+    """
+
+    __slots__ = (
+        "answer",
+        "denied",
+        "finals",
+        "hosted",
+        "hosted_result",
+        "id",
+        "late",
+        "progress",
+        "unused",
+    )
+    kind = "call"
+    event: ToolStart
+
+    def __init__(self, record: RecordedEvent, event: ToolStart, step: Step) -> None:
+        super().__init__(record, event, step)
+        self.id = event.tool_call_id
+        self.hosted = bool(event.provider_executed)
+        self.answer: Answer | None = None
+        self.hosted_result: HostedResult | None = None
+        # What was recorded for it, each in ledger order; None instead of a list while there is nothing.
+        self.finals: list[RecordedEvent] | None = None  # final results before the next step's start
+        self.late: list[LateResult] | None = None  # final results after it
+        self.progress: list[RecordedEvent] | None = None  # progress before the next step's start
+        self.unused: list[RecordedEvent] | None = None  # progress after it, and doubles of a hosted result
+        self.denied: RecordedEvent | None = None  # a denial before the next step's start
+
+
+class HostedResult(Block):
+    """The result of a provider-executed call: a block of the assistant message of the step that recorded it."""
+
+    __slots__ = ("call",)
+    kind = "hosted_result"
+    event: ToolResult
+
+    def __init__(self, record: RecordedEvent, event: ToolResult, step: Step, call: Call) -> None:
+        super().__init__(record, event, step)
+        self.call = call
+
+
+class Answer:
+    """What a call is answered with in its tool message.
+
+    `kind`: `result`; `progress` (it stands, rule 4); `stand_in` (nothing was recorded); `denied`. `record` is the
+    event that made it: the result, the denial, or for a stand-in the call itself.
+    """
+
+    __slots__ = ("call", "content", "is_error", "kind", "record")
+
+    def __init__(
+        self, call: Call, kind: AnswerKind, record: RecordedEvent, content: Json, is_error: bool
+    ) -> None:
+        self.call = call
+        self.kind = kind
+        self.record = record
+        self.content = content
+        self.is_error = is_error
+
+    @property
+    def versions(self) -> list[int]:
+        """The versions it was made from."""
+        if self.kind == "denied":
+            return [self.call.version, self.record.version]
+        return [self.record.version]
+
+
+class Entry:
+    """A message between the steps: of the user, of the system, a late result, or a compaction's summary.
+
+    `parts` are neutral parts. `event` is the user or system message, the result, or the compaction; `turn_id` may be
+    None for a system message or a summary.
+    """
+
+    __slots__ = ("kind", "parts", "record", "turn_id", "version")
+
+    def __init__(self, kind: EntryKind, record: RecordedEvent, parts: list[JsonObject]) -> None:
+        self.kind = kind
+        self.record = record
+        self.version = record.version
+        self.turn_id = record.turn_id
+        self.parts = parts
+
+    @property
+    def person(self) -> bool:
+        """True for what a person sent: neither injected by the runtime nor made by replay."""
+        return self.kind == "user" and getattr(self.record.event, "origin", None) != "runtime"
+
+
+class LateResult(Entry):
+    """A final result that came after the next step's start: user text where it arrived (rule 5)."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, record: RecordedEvent, call: Call) -> None:
+        super().__init__("late_result", record, [])
+        self.call = call
+
+
+Item: TypeAlias = Step | Entry

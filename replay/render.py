@@ -1,0 +1,56 @@
+"""The seam between a plan and the wire formats: a registry of renderers, the neutral form among them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ledger.errors import UnknownTarget
+from ledger.events import Json, JsonObject
+from replay.diagnostics import Diagnostic
+from replay.materialize import Message
+from replay.options import Target
+from replay.plan import Plan
+
+
+@dataclass(slots=True)
+class Rendered:
+    """A request in one provider's shape.
+
+    `messages` and `system` are wire JSON. `provenance[m][p]` are the versions behind part p of message m (parts are
+    counted as they stand in the message's content). `diagnostics` are the renderer's own; `sendable` is
+    None where the plan's answer stands. `extra` are further top-level keys of the request (tools, betas …).
+    """
+
+    messages: list[JsonObject]
+    system: Json
+    provenance: list[list[list[int]]]
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    sendable: bool | None = None
+    extra: JsonObject = field(default_factory=dict)
+
+
+Renderer: TypeAlias = Callable[[Plan, Sequence[Message], Target], Rendered]
+"""Gets the plan, its neutral messages (read-only, also inside) and the target; pure."""
+
+_RENDERERS: dict[str, Renderer] = {}
+
+
+def register(provider: str, renderer: Renderer) -> None:
+    """Name the renderer for `Target.provider == provider`; a provider module does it once, when imported."""
+    _RENDERERS[provider] = renderer
+
+
+def targets() -> list[str]:
+    """The providers that can be rendered for, by name."""
+    return sorted(_RENDERERS)
+
+
+def renderer(target: Target) -> Renderer:
+    """The renderer for a target.
+
+    Raises `UnknownTarget` naming what there is.
+    """
+    try:
+        return _RENDERERS[target.provider]
+    except KeyError:
+        raise UnknownTarget(target=target.provider, known=", ".join(targets())) from None
