@@ -1,5 +1,6 @@
 """An event as the store gives it back, and as it is handed to the store."""
 
+import json
 from typing import NamedTuple, cast
 
 from eventsourcing.persistence import Notification
@@ -7,6 +8,8 @@ from eventsourcing.persistence import Notification
 from ledger.events import SCHEMA, BaseEvent, Event, decode, encode
 
 SALT_BYTES = 16
+COMMITMENT_BYTES = 32
+_HEADER_FIELDS = ("event_id", "turn_id", "step_id", "actor", "schema", "recorded_at")
 
 
 class EncodedEvent(NamedTuple):
@@ -39,6 +42,8 @@ class RecordedEvent(Notification):
     recorded_at: int
     book: int
     header: bytes
+    erased: bool = False
+    """Content was erased (DESIGN.md 4): `body` is the skeleton, and `header` is as it always was."""
 
     def __init__(  # plain attribute writes: the frozen dataclass's own cost several times as much
         self,
@@ -76,6 +81,45 @@ class RecordedEvent(Notification):
             book=book,
             header=header,
         )
+
+    @classmethod
+    def stored(
+        cls,
+        tenant: str,
+        conversation_id: str,
+        version: int,
+        kind: str,
+        header: bytes,
+        state: bytes | None,
+        erased: bytes | None,
+        book: int,
+        position: int,
+    ) -> "RecordedEvent":
+        """An event from its stored columns. The header's fields are read when first asked for: most readers want the
+        event alone. `erased` is the 32-byte commitment and the skeleton of an event that has no `state` any more.
+        """
+        recorded = cls.__new__(cls)
+        fields = recorded.__dict__
+        fields["tenant"] = tenant
+        fields["conversation_id"] = fields["originator_id"] = conversation_id
+        fields["version"] = fields["originator_version"] = version
+        fields["type"] = fields["topic"] = kind
+        fields["header"] = header
+        fields["book"] = book
+        fields["id"] = position
+        if state is None:
+            fields["erased"] = True
+            state = bytes(SALT_BYTES) + (erased or b"")[COMMITMENT_BYTES:]
+        fields["state"] = state
+        return recorded
+
+    def __getattr__(self, name: str) -> object:
+        # Only for what `stored` left out: the fields that stand in the header.
+        if name in _HEADER_FIELDS and "header" in self.__dict__:
+            told = json.loads(self.header)
+            self.__dict__.update({field: told.get(field) for field in _HEADER_FIELDS})
+            return self.__dict__[name]
+        raise AttributeError(name)
 
     @property
     def position(self) -> int:

@@ -1,0 +1,133 @@
+-- What the SQLite engine says. An event's place is (cid << 32) + version.
+
+-- name: own_row
+-- The ledger's own row: how many books it was made with.
+SELECT books FROM ledger WHERE one = 1
+
+-- name: make_own_row
+-- Made with the ledger, once.
+INSERT INTO ledger (one, id, books, created_at) VALUES (1, randomblob(16), :books, :now)
+
+-- name: make_books
+-- The books, numbered from 0, each empty.
+WITH RECURSIVE number (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < :books)
+INSERT INTO book (book, position) SELECT n, 0 FROM number
+
+-- name: conversation_by_id
+-- How a conversation stands.
+SELECT cid, tenant, id, book, version, head, created_at, recorded_at, fence, source_cid, source_version
+FROM conversation WHERE tenant = :tenant AND id = :id
+
+-- name: conversation_by_cid
+-- The same, by key: the source of a branch.
+SELECT cid, tenant, id, book, version, head, created_at, recorded_at, fence, source_cid, source_version
+FROM conversation WHERE cid = :cid
+
+-- name: conversations_by_id
+-- A page of a tenant's conversations whose ids start with `prefix`, by id.
+SELECT c.cid, c.tenant, c.id, c.book, c.version, c.head, c.created_at, c.recorded_at, c.fence, c.source_cid,
+       c.source_version, s.id
+FROM conversation c LEFT JOIN conversation s ON s.cid = c.source_cid
+WHERE c.tenant = :tenant AND c.id > :after AND substr(c.id, 1, length(:prefix)) = :prefix
+ORDER BY c.id LIMIT :limit
+
+-- name: conversations_by_time
+-- The same, the last written first.
+SELECT c.cid, c.tenant, c.id, c.book, c.version, c.head, c.created_at, c.recorded_at, c.fence, c.source_cid,
+       c.source_version, s.id
+FROM conversation c LEFT JOIN conversation s ON s.cid = c.source_cid
+WHERE c.tenant = :tenant AND (c.recorded_at < :recorded_at OR (c.recorded_at = :recorded_at AND c.cid < :cid))
+  AND substr(c.id, 1, length(:prefix)) = :prefix
+ORDER BY c.recorded_at DESC, c.cid DESC LIMIT :limit
+
+-- name: head_at
+-- The chain's head after one event.
+SELECT head FROM event WHERE place = (:cid << 32) + :version
+
+-- name: known
+-- Where an event id of a conversation is stored, and what under it.
+SELECT e.key, e.place & 4294967295, e.body, b.first_position + (e.place & 4294967295) - b.first_version
+FROM event e JOIN batch b ON b.cid = :cid AND b.first_version = (
+    SELECT max(first_version) FROM batch WHERE cid = :cid AND first_version <= (e.place & 4294967295)
+)
+WHERE e.place >> 32 = :cid AND e.key = :key
+
+-- name: batches_of_conversation
+-- The batches that hold the versions after `after`, in order.
+SELECT first_version, n, bytes, first_position FROM batch
+WHERE cid = :cid AND first_version <= :upto
+  AND first_version >= coalesce((SELECT max(first_version) FROM batch WHERE cid = :cid AND first_version <= :after + 1), 0)
+ORDER BY first_version LIMIT :limit
+
+-- name: events_of_conversation
+-- The events of the versions after `after`, up to `upto`.
+SELECT place & 4294967295, type, header, body, erased, head FROM event
+WHERE place > (:cid << 32) + :after AND place <= (:cid << 32) + :upto ORDER BY place
+
+-- name: books
+-- The last position of each book.
+SELECT book, position FROM book ORDER BY book
+
+-- name: batches_of_book
+-- The batches that hold the positions after `after`, in order.
+SELECT first_position, n, bytes FROM batch
+WHERE book = :book
+  AND first_position >= coalesce(
+      (SELECT max(first_position) FROM batch WHERE book = :book AND first_position <= :after + 1), 0)
+ORDER BY first_position LIMIT :limit
+
+-- name: events_of_book
+-- The events of the positions after `after`, up to `upto`, of one tenant (NULL: of all), in order.
+SELECT b.first_position + (e.place & 4294967295) - b.first_version, c.tenant, c.id,
+       e.place & 4294967295, e.type, e.header, e.body, e.erased
+FROM batch b
+CROSS JOIN conversation c
+CROSS JOIN event e
+WHERE b.book = :book AND b.first_position <= :upto
+  AND b.first_position >= coalesce(
+      (SELECT max(first_position) FROM batch WHERE book = :book AND first_position <= :after + 1), 0)
+  AND c.cid = b.cid AND (:tenant IS NULL OR c.tenant = :tenant)
+  AND e.place >= (b.cid << 32) + b.first_version + max(0, :after + 1 - b.first_position)
+  AND e.place < (b.cid << 32) + b.first_version + min(b.n, :upto + 1 - b.first_position)
+ORDER BY b.first_position, e.place
+
+-- name: start_conversation
+-- The row of a new conversation, as it stands after its first batch.
+INSERT INTO conversation
+    (tenant, id, book, version, head, created_at, recorded_at, source_cid, source_version)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: move_conversation
+-- The row after one more batch, if it stands where the writer thought.
+UPDATE conversation SET version = ?, head = ?, recorded_at = ? WHERE cid = ? AND version = ? AND head = ?
+
+-- name: add_event
+-- One event.
+INSERT INTO event (place, key, type, header, head, body) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: move_book
+-- Take the next positions of a book; gives the last one.
+UPDATE book SET position = position + ? WHERE book = ? RETURNING position
+
+-- name: add_batch
+-- Where a batch stands in its book and in its conversation.
+INSERT INTO batch (book, first_position, cid, first_version, n, bytes, committed_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: migrations
+-- The last step of each component's tables.
+SELECT component, max(number) FROM migration GROUP BY component
+
+-- name: make_migration_table
+-- What was applied, and when (microseconds UTC).
+CREATE TABLE IF NOT EXISTS migration (
+    component TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL,
+    PRIMARY KEY (component, number)
+)
+
+-- name: add_migration
+-- A step that was applied.
+INSERT INTO migration (component, number, name, applied_at) VALUES (:component, :number, :name, :now)
+
+-- name: tables
+-- How many tables there are, of whatever kind.
+SELECT count(*) FROM sqlite_master
