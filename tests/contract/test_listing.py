@@ -49,7 +49,7 @@ def test_every_conversation_is_listed_once(ledger: Ledger) -> None:
 
 
 def test_a_refused_first_append_lists_nothing(ledger: Ledger) -> None:
-    with pytest.raises(Exception, match=r"at version 0, not at 4"):
+    with pytest.raises(Exception, match=r"at version 0, not 4"):
         ledger.append("c", several("c", "a"), expected_version=4)
     assert list(ledger.conversations()) == []
 
