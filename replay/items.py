@@ -5,10 +5,10 @@ provider, api and model that made it), and whether it has a place that was recor
 Instances are made once by `replay.plan.plan` and are read-only from then on.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ledger.events import Json, JsonObject, TextComplete, ThinkingComplete, ToolResult, ToolStart
+from ledger.events import Json, JsonObject, StepFinish, TextComplete, ThinkingComplete, ToolResult, ToolStart
 from ledger.recorded import RecordedEvent
 
 NO_RESULT = "[no result was recorded for this call; its outcome is unknown]"
@@ -18,50 +18,97 @@ EntryKind: TypeAlias = Literal["user", "system", "late_result", "summary"]
 AnswerKind: TypeAlias = Literal["result", "progress", "stand_in", "denied"]
 
 
-@dataclass(slots=True, eq=False)
 class Turn:
     """One turn of the lane. `version` is where it was first seen, `terminal` the event that decided it."""
 
-    turn_id: str
-    version: int
-    last_version: int
-    terminal: RecordedEvent | None = None
-    inferred: RecordedEvent | None = None  # a terminal that counts only while it is the turn's last event
-    unstepped_call: bool = False
-    steps: list["Step"] = field(default_factory=list)  # in order of place
+    __slots__ = (
+        "inferred",
+        "last_version",
+        "named",
+        "retried",
+        "steps",
+        "terminal",
+        "turn_id",
+        "unstepped",
+        "version",
+    )
+
+    def __init__(self, turn_id: str, version: int) -> None:
+        self.turn_id = turn_id
+        self.version = version
+        self.last_version = version
+        self.terminal: RecordedEvent | None = None
+        self.inferred: RecordedEvent | None = None  # counts only while it is the turn's last event
+        self.steps: list[Step] = []  # in order of place, legacy groups included
+        self.named: dict[str, Step] = {}
+        self.unstepped: list[Call] = []  # calls without a step id (rule 10)
+        self.retried = False  # a step of it is named by a retry or a retryable error
+
+    def ended_before(self, version: int) -> bool:
+        """True when the turn had its terminal before `version`."""
+        return self.terminal is not None and self.terminal.version < version
 
 
-@dataclass(slots=True, eq=False)
 class Step:
     """One model call: one assistant message, and the tool message with the results of its calls.
 
-    `step_id` is None for a legacy group (rule 10). `version` is its place: that of its first visible event.
-    `provider`, `api` and `model` are those of its `step_start`: what its opaque data belongs to.
+    `step_id` is None for a legacy group (rule 10). `record` is its first visible event and `version` that event's:
+    its place. `provider`, `api` and `model` are those of its `step_start`: what its opaque data belongs to.
     """
 
-    turn: Turn
-    step_id: str | None
-    version: int
-    provider: str | None = None
-    api: str | None = None
-    model: str | None = None
-    finish: RecordedEvent | None = None
-    finish_reason: str | None = None
-    response_id: str | None = None
-    blocks: list["Block"] = field(default_factory=list)  # in message order
-    left_out: list["Block"] = field(default_factory=list)  # recorded, not in the message: A23's separators
-    indexed: bool = False  # every kept block has a block_index: the order is the model's own
-    order_assumed: bool = False  # two signed thinkings without a full set of indexes
-    before_compaction: bool = False  # began before the compaction in force
-    state: "ReplayState | None" = None  # the replay envelope, when this build can use it
-    state_invalid: bool = False  # there was one that it cannot use: send plain content
-    replaced_by: list[RecordedEvent] = field(default_factory=list)  # the retries and errors that name it
-    versions: list[int] = field(default_factory=list)  # of its blocks and results, as they came
+    __slots__ = (
+        "api",
+        "before_compaction",
+        "blocks",
+        "finish",
+        "indexed",
+        "left_out",
+        "model",
+        "order_assumed",
+        "provider",
+        "record",
+        "replaced_by",
+        "state",
+        "state_invalid",
+        "step_id",
+        "turn",
+        "version",
+    )
+
+    def __init__(self, turn: Turn, step_id: str | None, record: RecordedEvent) -> None:
+        self.turn = turn
+        self.step_id = step_id
+        self.record = record
+        self.version = record.version
+        self.provider: str | None = None
+        self.api: str | None = None
+        self.model: str | None = None
+        self.finish: RecordedEvent | None = None  # the last step_finish
+        self.blocks: list[Block] = []  # in message order
+        self.left_out: list[Block] | None = None  # recorded, not in the message: A23's separators
+        self.indexed = False  # every kept block has a block_index: the order is the model's own
+        self.order_assumed = False  # two signed thinkings without a full set of indexes
+        self.before_compaction = False  # began before the compaction in force
+        self.state: ReplayState | None = None  # the replay envelope, when this build can use it
+        self.state_invalid = False  # there was one that it cannot use: send plain content
+        self.replaced_by: list[RecordedEvent] | None = None  # the retries and errors that name it
 
     @property
     def turn_id(self) -> str:
         """The turn that the step is part of."""
         return self.turn.turn_id
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the model stopped, as recorded."""
+        event = self.finish.event if self.finish is not None else None
+        return event.finish_reason if isinstance(event, StepFinish) else None
+
+    @property
+    def response_id(self) -> str | None:
+        """The provider's name for the response, as recorded."""
+        event = self.finish.event if self.finish is not None else None
+        return event.response_id if isinstance(event, StepFinish) else None
 
     @property
     def calls(self) -> list["Call"]:
@@ -142,6 +189,7 @@ class Call(Block):
 
     __slots__ = (
         "answer",
+        "answered",
         "denied",
         "finals",
         "hosted",
@@ -160,11 +208,12 @@ class Call(Block):
         self.hosted = bool(event.provider_executed)
         self.answer: Answer | None = None
         self.hosted_result: HostedResult | None = None
-        # What was recorded for it, each in ledger order; None instead of a list while there is nothing.
+        self.answered = False  # a final result was recorded, in time or late (rule 4)
+        # What was recorded for it, each in ledger order.
         self.finals: list[RecordedEvent] | None = None  # final results before the next step's start
         self.late: list[LateResult] | None = None  # final results after it
         self.progress: list[RecordedEvent] | None = None  # progress before the next step's start
-        self.unused: list[RecordedEvent] | None = None  # progress after it, and doubles of a hosted result
+        self.unused: list[RecordedEvent] | None = None  # later progress, doubles of a hosted result: never sent
         self.denied: RecordedEvent | None = None  # a denial before the next step's start
 
 
@@ -183,8 +232,8 @@ class HostedResult(Block):
 class Answer:
     """What a call is answered with in its tool message.
 
-    `kind`: `result`; `progress` (it stands, rule 4); `stand_in` (nothing was recorded); `denied`. `record` is the
-    event that made it: the result, the denial, or for a stand-in the call itself.
+    `kind`: `result`; `progress` (it stands, rule 4); `stand_in` (nothing was recorded); `denied`. `record` is
+    the event that made it: the result, the denial, or for a stand-in the call itself.
     """
 
     __slots__ = ("call", "content", "is_error", "kind", "record")
@@ -209,8 +258,8 @@ class Answer:
 class Entry:
     """A message between the steps: of the user, of the system, a late result, or a compaction's summary.
 
-    `parts` are neutral parts. `event` is the user or system message, the result, or the compaction; `turn_id` may be
-    None for a system message or a summary.
+    `parts` are neutral parts. `record` is the user or system message, the result, or the compaction; `turn_id`
+    may be None for a system message or a summary.
     """
 
     __slots__ = ("kind", "parts", "record", "turn_id", "version")

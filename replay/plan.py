@@ -1,12 +1,15 @@
 """The plan: one lane's history as ordered, provider-independent items, with diagnostics (DESIGN.md 7.1)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ledger.events import JsonObject
+from ledger.events import Context, JsonObject
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import Diagnostic
 from replay.items import Call, Entry, Item, Step, Turn
 from replay.options import Options
+from replay.reading import Reading
+from replay.settling import Settling
 
 
 @dataclass(slots=True)
@@ -16,10 +19,10 @@ class Plan:
     `version` is the last version read. `system` holds the system messages from before the first user message or
     step. `context` is what the last `context` event gave (`system`, `tools`, `settings`, `digest`), and
     `compaction` the one in force. `opaque_compactions` are those after it that only their provider can read:
-    the history is kept, and a renderer for that provider may use them instead.
+    the history is kept, and a renderer for that provider may use them instead. `cut` is the version up to which
+    the compaction in force stands for the history, 0 without one.
     """
 
-    conversation_id: str | None
     version: int
     options: Options
     items: list[Item] = field(default_factory=list)
@@ -27,6 +30,7 @@ class Plan:
     context: JsonObject | None = None
     context_record: RecordedEvent | None = None
     compaction: RecordedEvent | None = None
+    cut: int = 0
     opaque_compactions: list[RecordedEvent] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     pending: list[Call] = field(default_factory=list)
@@ -36,3 +40,50 @@ class Plan:
     def steps(self) -> list[Step]:
         """The steps that are in the request, in order."""
         return [item for item in self.items if isinstance(item, Step)]
+
+    @property
+    def sendable(self) -> bool:
+        """DESIGN.md 7.2: no call is pending and the last message is of the user, of a tool, or paused."""
+        if self.pending:
+            return False
+        for item in reversed(self.items):
+            if isinstance(item, Step):
+                return item.finish_reason == "pause_turn" or any(call.answer is not None for call in item.calls)
+            if item.kind != "system":
+                return True
+        return False
+
+
+def plan(events: Iterable[RecordedEvent], options: Options = Options()) -> Plan:  # noqa: B008 - frozen
+    """Classify one lane of a conversation, given whole and in version order, by the rules of DESIGN.md 7.2.
+
+    Pure. Never raises, whatever the events hold, and nothing blocks: what cannot be replayed is left out with a
+    diagnostic. Time and memory are linear in the events.
+    """
+    reading = Reading(options.agent_id)
+    reading.read(events)
+    settling = Settling(reading, options)
+    settling.settle()
+    context = settling.context()
+    return Plan(
+        reading.version,
+        options,
+        settling.items,
+        settling.system,
+        None if context is None else _context(context),
+        context,
+        settling.compaction,
+        settling.cut,
+        settling.opaque,
+        settling.diagnostics,
+        settling.pending,
+        reading.turns,
+    )
+
+
+def _context(record: RecordedEvent) -> JsonObject:
+    event = record.event
+    if not isinstance(event, Context):
+        return {}
+    given = {"system": event.system, "tools": event.tools, "settings": event.settings, "digest": event.digest}
+    return {name: value for name, value in given.items() if value is not None}

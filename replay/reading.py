@@ -1,0 +1,308 @@
+"""One pass over the events of a lane: what belongs together, before anything is decided about it.
+
+Hidden events are as if absent (DESIGN.md 7.2, places). Nothing is left out here: retractions, retries and compactions
+may come after what they concern, so `replay.settling` decides when all is read. Time and memory are linear.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from ledger.events import (
+    Abort,
+    BaseEvent,
+    Compaction,
+    Complete,
+    Context,
+    Error,
+    Retraction,
+    StepFinish,
+    StepStart,
+    SystemMessage,
+    TextComplete,
+    ThinkingComplete,
+    ToolApproval,
+    ToolResult,
+    ToolStart,
+    UnknownEvent,
+    UserMessage,
+)
+from ledger.recorded import RecordedEvent
+from replay.diagnostics import Diagnostic, diagnostic
+from replay.items import Call, Entry, HostedResult, Item, LateResult, Step, Thinking, Turn, Words
+from replay.parts import content_parts
+from replay.uses import Uses, add_use, call_of
+
+_T = TypeVar("_T")
+
+
+class Reading:
+    """The state of the pass; read by `replay.settling` afterwards."""
+
+    def __init__(self, lane: str | None) -> None:
+        self.lane = lane
+        self.version = 0
+        self.turns: dict[str, Turn] = {}
+        self.items: list[Item] = []  # steps by their first event, entries where they were recorded
+        self.system: list[Entry] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.contexts: list[RecordedEvent] = []
+        self.compactions: list[RecordedEvent] = []
+        self.retractions: list[RecordedEvent] = []
+        self.retry_ignored: list[RecordedEvent] = []
+        self.orphans: list[RecordedEvent] = []
+        self.last_place = 0  # of all steps
+        self.any_retry = False
+        self._calls: dict[str, Call | Uses] = {}
+        self._opened = False  # a user message or a step was seen: later system messages keep their place
+        self._group: Step | None = None  # the legacy group that is open
+        self._group_open = 0  # its calls without a final result
+        self._group_text = False
+        self._last_user: tuple[str, int] = ("", 0)  # turn and version of the last user message
+        self._other_user: tuple[str, int] = ("", 0)  # the last one of another turn than that
+
+    def read(self, records: Iterable[RecordedEvent]) -> None:
+        """Take in the events of the conversation, in version order."""
+        lane, turns, handlers = self.lane, self.turns, _HANDLERS
+        turn: Turn | None = None
+        for record in records:
+            version = self.version = record.version
+            try:
+                event: BaseEvent = record.event
+            except ValueError as problem:
+                self.diagnostics.append(diagnostic("unreadable_event_skipped", record, problem=str(problem)))
+                continue
+            if event.agent_id != lane:
+                if isinstance(event, Retraction) and event.visibility != "hidden":
+                    self.retractions.append(record)
+                continue
+            if event.visibility == "hidden":
+                self.diagnostics.append(diagnostic("model_hidden_skipped", record))
+                continue
+            kind = event.__class__
+            turn_id = event.turn_id
+            if turn_id is not None:
+                if turn is None or turn.turn_id != turn_id:
+                    turn = turns.get(turn_id)
+                    if turn is None:
+                        turn = turns[turn_id] = Turn(turn_id, version)
+                turn.last_version = version
+                if kind is not ToolResult:
+                    step_id = event.step_id
+                    if step_id is not None:
+                        self._group = None
+                        if kind is not UserMessage:
+                            self._named(turn, step_id, record)
+                    elif self._group is not None and self._group.turn is not turn:
+                        self._group = None
+            handler = handlers.get(kind)
+            if handler is not None:
+                handler(self, record, event, turn)
+
+    def user_after(self, turn_id: str, version: int) -> bool:
+        """True when a user message of another turn was recorded after `version`."""
+        last = self._last_user if self._last_user[0] != turn_id else self._other_user
+        return last[1] > version
+
+    def _named(self, turn: Turn, step_id: str, record: RecordedEvent) -> Step:
+        step = turn.named.get(step_id)
+        if step is None:
+            step = turn.named[step_id] = self._begin(turn, step_id, record)
+        return step
+
+    def _begin(self, turn: Turn, step_id: str | None, record: RecordedEvent) -> Step:
+        step = Step(turn, step_id, record)
+        self.last_place = record.version
+        self._opened = True
+        turn.steps.append(step)
+        self.items.append(step)
+        return step
+
+    def _legacy(self, turn: Turn, record: RecordedEvent) -> Step:
+        """The open legacy group, or a new one (rule 10)."""
+        if self._group is None:
+            self._group = self._begin(turn, None, record)
+            self._group_open = 0
+            self._group_text = False
+        return self._group
+
+    def _user(self, record: RecordedEvent, event: UserMessage, turn: Turn) -> None:
+        self._opened = True
+        self._group = None
+        if self._last_user[0] != event.turn_id:
+            self._other_user = self._last_user
+        self._last_user = (event.turn_id, record.version)
+        self.items.append(Entry("user", record, content_parts(event.content)))
+        if event.step_id is not None:
+            self._named(turn, event.step_id, record)
+
+    def _system(self, record: RecordedEvent, event: SystemMessage, _turn: Turn | None) -> None:
+        entry = Entry("system", record, content_parts(event.content))
+        if self._opened:
+            self.items.append(entry)
+        else:
+            self.system.append(entry)
+
+    def _thinking(self, record: RecordedEvent, event: ThinkingComplete, turn: Turn) -> None:
+        if event.step_id is not None:
+            step = turn.named[event.step_id]
+        else:
+            if self._group_text and not self._group_open:
+                self._group = None
+            step = self._legacy(turn, record)
+        step.blocks.append(Thinking(record, event, step))
+
+    def _text(self, record: RecordedEvent, event: TextComplete, turn: Turn) -> None:
+        if event.step_id is not None:
+            step = turn.named[event.step_id]
+        else:
+            step = self._legacy(turn, record)
+            self._group_text = True
+        step.blocks.append(Words(record, event, step))
+
+    def _call(self, record: RecordedEvent, event: ToolStart, turn: Turn) -> None:
+        if event.step_id is not None:
+            step = turn.named[event.step_id]
+            call = Call(record, event, step)
+        else:
+            step = self._legacy(turn, record)
+            call = Call(record, event, step)
+            self._group_open += 1
+            turn.unstepped.append(call)
+        step.blocks.append(call)
+        add_use(self._calls, call)
+
+    def _result(self, record: RecordedEvent, event: ToolResult, turn: Turn) -> None:
+        call = call_of(self._calls, event.tool_call_id, turn)
+        if call is None:
+            self.orphans.append(record)
+            if event.step_id is not None or (self._group is not None and self._group.turn is not turn):
+                self._group = None
+            return
+        final = event.final is not False
+        if call.hosted:
+            self._hosted_result(record, event, turn, call, final)
+        elif self.last_place > call.version:  # a later step started: its request went out without this result
+            if final:
+                late = LateResult(record, call)
+                self.items.append(late)
+                call.late = _added(call.late, late)
+            else:
+                call.unused = _added(call.unused, record)
+        elif final:
+            call.finals = _added(call.finals, record)
+        else:
+            call.progress = _added(call.progress, record)
+        first = final and not call.answered
+        call.answered = call.answered or final
+        group = self._group
+        if group is not None and call.step.step_id is None:
+            if first and call.step is group:
+                self._group_open -= 1
+            # A group ends when its calls are answered and at an event of another turn; the result of a
+            # named step's call ends none.
+            if group.turn is not turn or (first and call.step is group and not self._group_open):
+                self._group = None
+
+    def _hosted_result(
+        self, record: RecordedEvent, event: ToolResult, turn: Turn, call: Call, final: bool
+    ) -> None:
+        """A provider-executed result is a block of the step that recorded it (rule 5)."""
+        known = call.hosted_result
+        if known is not None and final and self.last_place <= known.version:
+            # The last of several before the next step is used; it takes the place of the one before.
+            call.unused = _added(call.unused, known.record)
+            known.record, known.event, known.version = record, event, record.version
+        elif known is not None or not final:
+            call.unused = _added(call.unused, record)
+        else:
+            step = call.step if event.step_id is None else self._named(turn, event.step_id, record)
+            call.hosted_result = HostedResult(record, event, step, call)
+            step.blocks.append(call.hosted_result)
+
+    def _approval(self, record: RecordedEvent, event: ToolApproval, turn: Turn) -> None:
+        if event.decision not in ("denied", "approved"):
+            return
+        call = call_of(self._calls, event.tool_call_id, turn)
+        # A decision after the next step's start is too late: that request went out without it.
+        if call is not None and not call.hosted and self.last_place <= call.version:
+            call.denied = record if event.decision == "denied" else None
+
+    def _step_start(self, record: RecordedEvent, event: StepStart, turn: Turn) -> None:
+        if event.step_id is None:
+            return
+        step = turn.named[event.step_id]
+        if event.provider is not None:
+            step.provider = event.provider
+        if event.api is not None:
+            step.api = event.api
+        if event.model is not None:
+            step.model = event.model
+        if event.retry_of is not None:
+            replaced = turn.named.get(event.retry_of)
+            if replaced is None or replaced.version >= step.version:
+                self.retry_ignored.append(record)
+            else:
+                self._replace(replaced, record)
+
+    def _replace(self, step: Step, record: RecordedEvent) -> None:
+        step.replaced_by = _added(step.replaced_by, record)
+        step.turn.retried = self.any_retry = True
+
+    def _step_finish(self, record: RecordedEvent, event: StepFinish, turn: Turn) -> None:
+        if event.step_id is not None:
+            turn.named[event.step_id].finish = record
+
+    def _error(self, record: RecordedEvent, event: Error, turn: Turn) -> None:
+        if not event.retryable:
+            self._terminal(record, event, turn)
+        elif event.step_id is not None:
+            self._replace(turn.named[event.step_id], record)
+
+    def _terminal(self, record: RecordedEvent, event: BaseEvent, turn: Turn) -> None:
+        if event.source is not None and event.source.get("inferred") is True:
+            turn.inferred = record
+        elif turn.terminal is None:
+            turn.terminal = record
+        else:
+            self.diagnostics.append(diagnostic("extra_terminal", record))
+
+    def _compaction(self, record: RecordedEvent, _event: Compaction, _turn: Turn | None) -> None:
+        self.compactions.append(record)
+
+    def _retraction(self, record: RecordedEvent, _event: Retraction, _turn: Turn | None) -> None:
+        self.retractions.append(record)
+
+    def _context(self, record: RecordedEvent, _event: Context, _turn: Turn | None) -> None:
+        self.contexts.append(record)
+
+    def _unknown(self, record: RecordedEvent, _event: UnknownEvent, _turn: Turn | None) -> None:
+        self.diagnostics.append(diagnostic("unknown_event_skipped", record, type=record.type))
+
+
+def _added(items: list[_T] | None, item: _T) -> list[_T]:
+    """The list with the item at its end; there is none yet for most calls and steps."""
+    if items is None:
+        return [item]
+    items.append(item)
+    return items
+
+
+_HANDLERS: dict[type[BaseEvent], Callable[..., None]] = {
+    UserMessage: Reading._user,
+    SystemMessage: Reading._system,
+    Context: Reading._context,
+    StepStart: Reading._step_start,
+    ThinkingComplete: Reading._thinking,
+    TextComplete: Reading._text,
+    ToolStart: Reading._call,
+    ToolResult: Reading._result,
+    ToolApproval: Reading._approval,
+    StepFinish: Reading._step_finish,
+    Complete: Reading._terminal,
+    Abort: Reading._terminal,
+    Error: Reading._error,
+    Compaction: Reading._compaction,
+    Retraction: Reading._retraction,
+    UnknownEvent: Reading._unknown,
+}
+"""What each type does beside giving its step a place; turn_start, token_usage, fork, note and erasure do nothing."""
