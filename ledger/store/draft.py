@@ -49,6 +49,8 @@ class Draft:
     keys: Sequence[bytes]
     expected_version: int | None
     known: Known
+    fork: tuple[str, int] | None = None
+    """(source conversation, source version) when the batch starts a branch."""
     live: int = 0
     skipped: int = 0
     differing: int = 0
@@ -60,24 +62,10 @@ class Draft:
             self,
             events=[self.events[at] for at in keep],
             keys=[self.keys[at] for at in keep],
+            fork=None if 0 in places else self.fork,
             skipped=self.skipped + len(places),
             differing=self.differing + differing,
         )
-
-    def fork(self) -> tuple[str, int] | None:
-        """(source conversation, source version) when the batch starts a branch.
-
-        Raises `InvalidEvent` for a fork that is not the first event: a branch starts with it.
-        """
-        for at, event in enumerate(self.events):
-            if event.type == "fork":
-                if at:
-                    raise InvalidEvent(
-                        field="type", problem="a fork is the first event of a branch, not a later one"
-                    )
-                body = json.loads(event.body)
-                return body["source_conversation_id"], body["source_version"]
-        return None
 
 
 class Sealed(NamedTuple):
@@ -140,9 +128,21 @@ def draft(
         [sha256(event.id.encode()).digest()[:KEY_BYTES] for event in kept],
         expected_version,
         known,
+        _fork(kept) if "fork" in names else None,
         live=len(events) - len(kept),
     )
     return made.without(repeated, differing) if repeated else made
+
+
+def _fork(events: Sequence[EncodedEvent]) -> tuple[str, int] | None:
+    for at, event in enumerate(events):
+        if event.type == "fork":
+            if at:
+                problem = "a fork is the first event of a branch, not a later one"
+                raise InvalidEvent(field="type", problem=problem)
+            body = json.loads(event.body)
+            return body["source_conversation_id"], body["source_version"]
+    return None
 
 
 def seal(batch: Draft, before: Standing, now: int, salts: bytes) -> Sealed:

@@ -12,7 +12,7 @@ from ledger.errors import BadFork, DatabaseUnavailable
 from ledger.store.draft import Draft, Standing
 from ledger.store.receipts import Appended
 
-Value: TypeAlias = None | int | float | str | bytes
+Value: TypeAlias = int | float | str | bytes | None
 Row: TypeAlias = tuple[Value, ...]
 
 
@@ -142,7 +142,7 @@ class Engine(ABC):
         """
         tenant, conversation_id = batch.tenant, batch.conversation_id
         book = book_of(tenant, conversation_id, books)
-        fork = batch.fork()
+        fork = batch.fork
         if fork is None:
             head = chain.genesis(tenant, conversation_id)
             return Standing(None, tenant, conversation_id, book, 0, head, 0, 0, 0, None, None)

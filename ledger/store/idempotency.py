@@ -78,7 +78,7 @@ def check_version(batch: Draft, before: Standing) -> None:
 
 def check_fork(batch: Draft, before: Standing) -> None:
     """Raises `BadFork` when a batch would start a branch in a conversation that is there already."""
-    fork = batch.fork()
+    fork = batch.fork
     if fork is not None and before.cid is not None:
         raise BadFork(
             conversation_id=batch.conversation_id,

@@ -52,7 +52,12 @@ class SqliteEngine(Engine):
     def append(self, batch: Draft) -> Appended:
         """As `Engine.append`; appends of this process share commits."""
         standing = self._standings.get((batch.tenant, batch.conversation_id))
-        if standing is None or batch.known == "skip" or batch.expected_version not in (None, standing.version):
+        if (
+            standing is None
+            or batch.known == "skip"
+            or batch.fork is not None
+            or batch.expected_version not in (None, standing.version)
+        ):
             settled, standing = self._settled(None, batch)
             if isinstance(settled, Appended):
                 return settled

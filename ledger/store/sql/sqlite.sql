@@ -56,7 +56,8 @@ WHERE e.place >> 32 = :cid AND e.key = :key
 -- The batches that hold the versions after `after`, in order.
 SELECT first_version, n, bytes, first_position FROM batch
 WHERE cid = :cid AND first_version <= :upto
-  AND first_version >= coalesce((SELECT max(first_version) FROM batch WHERE cid = :cid AND first_version <= :after + 1), 0)
+  AND first_version >= coalesce(
+      (SELECT max(first_version) FROM batch WHERE cid = :cid AND first_version <= :after + 1), 0)
 ORDER BY first_version LIMIT :limit
 
 -- name: events_of_conversation
@@ -127,7 +128,3 @@ CREATE TABLE IF NOT EXISTS migration (
 -- name: add_migration
 -- A step that was applied.
 INSERT INTO migration (component, number, name, applied_at) VALUES (:component, :number, :name, :now)
-
--- name: tables
--- How many tables there are, of whatever kind.
-SELECT count(*) FROM sqlite_master
