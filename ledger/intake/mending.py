@@ -1,0 +1,185 @@
+"""JSON that is kept whatever it holds: what the ledger's limits refuse is changed, and marked as changed.
+
+Live recording and imports may not lose an event because a number is not finite or a byte is not UTF-8
+(DESIGN.md 3.3). The reader here turns such values into strings of the class `Mended`; they travel through a
+mapping like any string, and `collect` takes the marks off an event and lists their paths for its
+`normalized` field.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from typing import cast
+
+from ledger.events import MAX_EVENT_BYTES, MAX_INT_DIGITS, Json, JsonObject, json_bytes
+
+MAX_RECORD_DEPTH = 190
+"""Levels of nesting that a record keeps: an event has a few of its own around it and may have 200."""
+
+
+class NotARecord(ValueError):
+    """The bytes are not JSON; the text says why."""
+
+
+class Mended(str):
+    """A string that stands for a value which could not be kept as it was."""
+
+    __slots__ = ()
+
+
+def read_record(raw: bytes) -> tuple[Json, bool]:
+    """The JSON value of one record, and whether anything in it had to be mended.
+
+    Raises `NotARecord` when the bytes are not JSON or nest too deep to be read at all.
+    """
+    mended = False
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        text = raw.decode(errors="replace")
+        mended = True
+    marks = _Marks()
+    try:
+        value = marks.loads(text)
+        if mended:
+            value = _mark_replaced(value)
+        if raw.count(b"[") + raw.count(b"{") > MAX_RECORD_DEPTH and _deeper(value, MAX_RECORD_DEPTH):
+            value = _cut(value, MAX_RECORD_DEPTH)
+            mended = True
+    except json.JSONDecodeError as error:
+        raise NotARecord(f"{error.msg} at byte {len(text[: error.pos].encode(errors='replace'))}") from None
+    except RecursionError:
+        raise NotARecord("nested too deep to be read") from None
+    return value, mended or marks.used
+
+
+class _Marks:
+    """A JSON reader that turns numbers the ledger cannot hold into marked strings."""
+
+    def __init__(self) -> None:
+        self.used = False
+
+    def loads(self, text: str) -> Json:
+        try:
+            return cast(Json, json.loads(text, parse_float=self._float, parse_constant=self._text))
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # an integer over the interpreter's own limit of digits
+            return cast(
+                Json,
+                json.loads(text, parse_float=self._float, parse_constant=self._text, parse_int=self._integer),
+            )
+
+    def _text(self, spelled: str) -> str:
+        self.used = True
+        return Mended(spelled)
+
+    def _float(self, spelled: str) -> float | str:
+        number = float(spelled)
+        return number if math.isfinite(number) else self._text(spelled)
+
+    def _integer(self, spelled: str) -> int | str:
+        return int(spelled) if len(spelled.lstrip("-")) <= MAX_INT_DIGITS else self._text(spelled)
+
+
+def _mark_replaced(value: Json) -> Json:
+    if isinstance(value, str):
+        return Mended(value) if "\ufffd" in value else value
+    if isinstance(value, list):
+        return [_mark_replaced(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _mark_replaced(item) for name, item in value.items()}
+    return value
+
+
+def _deeper(value: Json, levels: int) -> bool:
+    level: list[Json] = [value]
+    while level := [item for item in level if isinstance(item, list | dict)]:
+        levels -= 1
+        if levels < 0:
+            return True
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+    return False
+
+
+def _cut(value: Json, levels: int) -> Json:
+    if not isinstance(value, list | dict):
+        return value
+    if levels == 0:
+        return Mended(json.dumps(value, ensure_ascii=False))
+    if isinstance(value, list):
+        return [_cut(item, levels - 1) for item in value]
+    return {name: _cut(item, levels - 1) for name, item in value.items()}
+
+
+def as_text(value: Json) -> str:
+    """`value` where a string must stand: itself, nothing for null, else its JSON, marked as mended."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else Mended(json.dumps(value, ensure_ascii=False))
+
+
+def collect(event: JsonObject) -> JsonObject:
+    """The event with its marks taken off and their paths listed in `normalized`."""
+    paths: list[Json] = []
+    plain = cast(JsonObject, _plain(event, "", paths))
+    if paths:
+        listed = plain.get("normalized")
+        plain["normalized"] = [*(listed if isinstance(listed, list) else ()), *paths]
+    return plain
+
+
+def _plain(value: Json, path: str, paths: list[Json]) -> Json:
+    if isinstance(value, Mended):
+        paths.append(path)
+        return str.__str__(value)
+    if isinstance(value, dict):
+        return {
+            str.__str__(name): _plain(item, f"{path}.{name}" if path else name, paths)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_plain(item, f"{path}[{at}]", paths) for at, item in enumerate(value)]
+    return value
+
+
+_CONTENT: dict[str, tuple[str, ...]] = {
+    "user_message": ("content",),
+    "system_message": ("content",),
+    "thinking_complete": ("text", "signature", "redacted_data"),
+    "text_complete": ("text",),
+    "tool_start": ("args",),
+    "tool_result": ("content", "structured"),
+    "compaction": ("summary",),
+    "error": ("message",),
+    "note": ("entry", "text"),
+}
+_MUST_BE_TEXT = frozenset({"text", "signature", "redacted_data", "summary", "message"})
+
+
+def within_size(event: JsonObject, limit: int = MAX_EVENT_BYTES) -> JsonObject:
+    """The event itself, or, over `limit` bytes of JSON, a copy whose content is `{"omitted_bytes",
+    "sha256"}`.
+
+    Content fields go first, largest first, then `provider_metadata`, only as many as it takes; fields that
+    must be text hold the same object as JSON text. The paths are in `normalized` (DESIGN.md 3.3).
+    """
+    if len(json_bytes(event)) <= limit:
+        return event
+    small = dict(event)
+    names = [name for name in _CONTENT.get(str(event["type"]), ()) if name in event]
+    for name in (*_largest_first(event, names), "provider_metadata"):
+        if name in small and len(json_bytes(small)) > limit:
+            body = json_bytes(small[name])
+            gone: JsonObject = {"omitted_bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+            as_string = name in _MUST_BE_TEXT or small["type"] in ("user_message", "system_message")
+            small[name] = json.dumps(gone) if as_string and name != "provider_metadata" else gone
+            listed = small.get("normalized")
+            small["normalized"] = [*(listed if isinstance(listed, list) else ()), name]
+    return small
+
+
+def _largest_first(event: JsonObject, names: list[str]) -> Iterator[str]:
+    sizes = {name: len(json_bytes(event[name])) for name in names}
+    return iter(sorted(names, key=lambda name: -sizes[name]))

@@ -1,0 +1,255 @@
+"""A session file as conversations of canonical events: the door of this package.
+
+    session = Session.read(split_lines(chunks), file="2026-….jsonl")
+    for stream in session.streams(fetch):
+        for event in stream.events():
+            ...
+
+Two passes: the first finds the records and the tree and keeps no bodies; the second makes the events,
+fetching one record's bytes at a time. Streams come sources first, and each must be exhausted before the
+next one is begun.
+"""
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ledger.admission import admit
+from ledger.errors import BadInput, TurnledgerError
+from ledger.events import Json, JsonObject
+from ledger.intake.identity import kept_id
+from ledger.intake.lines import MAX_LINE_BYTES, Line
+from ledger.intake.mending import NotARecord, collect, read_record, within_size
+from ledger.intake.pi.maker import Maker
+from ledger.intake.pi.path import Path, damaged
+from ledger.intake.pi.records import DAMAGED, Record, Records, read_records
+from ledger.intake.pi.state import State
+from ledger.intake.pi.tree import chain, leaf, link
+from ledger.intake.problems import Problem
+from ledger.recorded import EncodedEvent
+
+Fetch = Callable[[int, int], bytes]
+"""The bytes of the file at an offset, of a length."""
+
+
+class NotASession(BadInput):
+    """{file} is not a pi session file: {problem}"""
+
+    file: str
+    problem: str
+
+
+class FileChanged(TurnledgerError):
+    """{file} changed while it was read (line {at}); import it again"""
+
+    file: str
+    at: int
+
+
+@dataclass
+class _Start:
+    """Where a conversation begins: its first record, what it forks from, and the state there."""
+
+    record: int
+    state: State
+    source: str | None = None
+    version: int = 0
+    seen: dict[str, int] = field(default_factory=dict)  # conversation -> last version of it on this path
+
+
+class Session:
+    """The records of one file and the conversations they make.
+
+    The main conversation is named as the session (or `name`); a branch `{that name}~{entry id}` by the
+    entry it begins with.
+    """
+
+    def __init__(self, found: Records, file: str, name: str | None = None) -> None:
+        self._found = found
+        self.file = file
+        self.id = kept_id(found.session)
+        self.conversation_id = name or self.id
+        self._leaf = leaf(found)
+        self._named: set[str] = set()
+        self.current = self.conversation_id
+        self._places: dict[int, tuple[str, int]] = {}  # record -> conversation, version of its first event
+
+    @classmethod
+    def read(cls, lines: Iterable[Line], file: str, name: str | None = None) -> "Session":
+        """The session that the lines of `file` hold; `name` is another name for its main conversation.
+
+        Raises `NotASession` when there is no session header with an id.
+        """
+        found = read_records(lines)
+        if found.header is None:
+            raise NotASession(file=file, problem=_why(found))
+        link(found)
+        return cls(found, file, name)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was not as it should be, in the order it was met."""
+        return self._found.problems
+
+    @property
+    def repaired(self) -> int:
+        """Records that were put right: found in spliced lines, doubled, given a parent."""
+        return self._found.repaired
+
+    @property
+    def version(self) -> int:
+        """The version of the format that the header names; 1 when it names none."""
+        return self._found.version
+
+    @property
+    def lines(self) -> int:
+        """Lines that hold something."""
+        return self._found.lines
+
+    def streams(self, fetch: Fetch) -> "Iterator[Stream]":
+        """The session's conversations, sources before branches. `current` names the leaf's, at the end."""
+        starts = deque([_Start(self._found.header or 0, State())])
+        while starts:
+            start = starts.popleft()
+            record = self._found.records[start.record]
+            name = self.conversation_id
+            if start.source is not None:
+                name = self._branch_name(record)
+            yield Stream(self, start, name, fetch, starts)
+
+    def _branch_name(self, record: Record) -> str:
+        name = kept_id(f"{self.conversation_id}~{record.key}")
+        while name in self._named:
+            name += "~"
+        self._named.add(name)
+        return name
+
+
+class Stream:
+    """The events of one conversation, made as they are asked for."""
+
+    def __init__(
+        self, session: Session, start: _Start, conversation_id: str, fetch: Fetch, starts: deque[_Start]
+    ) -> None:
+        self.conversation_id = conversation_id
+        self.source = start.source
+        self.source_version = start.version
+        self.steps = 0
+        self._session = session
+        self._found = session._found
+        self._start = start
+        self._fetch = fetch
+        self._starts = starts
+
+    def events(
+        self, stored: Mapping[str, int] | None = None, head: int | None = None
+    ) -> Iterator[EncodedEvent]:
+        """The conversation's events in order.
+
+        `stored` says which event ids the ledger already holds in this conversation and at which versions,
+        `head` its last version: events that are not there yet count on from it, so that forks and
+        compactions name the versions that the ledger gives. Raises `FileChanged` when the file is no longer
+        what was read first.
+        """
+        known = stored or {}
+        self._next = (self.source_version if head is None else head) + 1
+        session, found, start = self._session, self._found, self._start
+        path = Path(self.conversation_id, session.id, session.file, start.state)
+        last = start.version
+        for links in chain(found, start.record):
+            for index in links:
+                record = found.records[index]
+                first: int | None = None
+                for event in self._of_record(path, record, index == start.record):
+                    last = known.get(event.id, 0) or self._take()
+                    first = first or last
+                    yield event
+                session._places[index] = (self.conversation_id, first or last)
+                if index == session._leaf:
+                    session.current = self.conversation_id
+            branches = found.records[links[0]].below[1:]
+            for branch in branches:
+                seen = {**start.seen, self.conversation_id: last}
+                self._starts.append(_Start(branch, path.state.copy(), self.conversation_id, last, seen))
+
+    def _take(self) -> int:
+        version = self._next
+        self._next += 1
+        return version
+
+    def _of_record(self, path: Path, record: Record, is_first: bool) -> Iterator[EncodedEvent]:
+        raw = self._raw(record)
+        value: Json = None
+        if raw is not None and record.kind != DAMAGED:
+            try:
+                value, _ = read_record(raw)
+            except NotARecord:
+                raise FileChanged(file=self._session.file, at=record.line) from None
+        entry = value if isinstance(value, dict) else None
+        maker = path.maker(record, entry)
+        events: list[JsonObject] = []
+        if is_first and self.source is not None:
+            fork: JsonObject = {
+                "source_conversation_id": self.source,
+                "source_version": self.source_version,
+            }
+            events.append(maker.event("fork", "fork", fork))
+        if entry is None:
+            events.append(damaged(maker, raw, record.length))
+        else:
+            events += path.events(record, entry, self._boundary(len(events)))
+        for event in events:
+            yield self._encoded(event, maker, entry)
+
+    def _boundary(self, before: int) -> Callable[[JsonObject], int]:
+        def through(value: JsonObject) -> int:
+            kept = self._kept(value)
+            if kept is not None:
+                place = self._session._places.get(kept)
+                if place is not None:
+                    conversation, version = place
+                    if conversation == self.conversation_id or version <= self._start.seen.get(conversation, 0):
+                        return max(version - 1, 0)
+            return max(self._next + before - 1, 0)
+
+        return through
+
+    def _kept(self, value: JsonObject) -> int | None:
+        """The record that a compaction keeps first, by its id or by its place in pi's array of entries."""
+        name = value.get("firstKeptEntryId")
+        if isinstance(name, str):
+            return next((r.index for r in reversed(self._found.records) if r.id == name), None)
+        place = value.get("firstKeptEntryIndex")
+        if isinstance(place, int) and 0 <= place < len(self._found.array):
+            return self._found.array[place]
+        return None
+
+    def _raw(self, record: Record) -> bytes | None:
+        if record.length > MAX_LINE_BYTES:
+            return None
+        raw = self._fetch(record.offset, record.length)
+        if hashlib.sha256(raw).digest() != record.digest:
+            raise FileChanged(file=self._session.file, at=record.line)
+        return raw
+
+    def _encoded(self, event: JsonObject, maker: Maker, entry: JsonObject | None) -> EncodedEvent:
+        plain = within_size(collect(event))
+        try:
+            return admit(plain, self.conversation_id, str(plain["id"]))
+        except (
+            BadInput
+        ) as error:  # a shape that no mapping foresaw: what was recorded is kept whole all the same
+            note = maker.note("unmapped", f"{event['type']}: {error.message}", entry, block=f"{event['type']}!")
+            return admit(within_size(collect(note)), self.conversation_id, str(note["id"]))
+
+
+def _why(found: Records) -> str:
+    if not found.lines:
+        return "it is empty"
+    whole = [record for record in found.records if record.kind != DAMAGED]
+    if not whole:
+        return f"no line of {found.lines} is a JSON object"
+    if any(record.kind == "session" for record in whole):
+        return "its session header has no id"
+    return f"no session header among {len(whole)} records"
