@@ -16,9 +16,9 @@ from replay.plan import Plan
 class Rendered:
     """A request in one provider's shape.
 
-    `messages` and `system` are wire JSON. `provenance[m][p]` are the versions behind part p of message m (parts are
-    counted as they stand in the message's content). `diagnostics` are the renderer's own; `sendable` is
-    None where the plan's answer stands. `extra` are further top-level keys of the request (tools, betas …).
+    `messages` and `system` are wire JSON. `provenance[m][p]` are the versions behind part p of message m, parts
+    counted as they stand in the message's content. `diagnostics` are the renderer's own; `sendable` is None
+    where the plan's answer stands. `extra` are further top-level keys of the request (tools, betas …).
     """
 
     messages: list[JsonObject]
@@ -54,3 +54,14 @@ def renderer(target: Target) -> Renderer:
         return _RENDERERS[target.provider]
     except KeyError:
         raise UnknownTarget(target=target.provider, known=", ".join(targets())) from None
+
+
+def _neutral(plan: Plan, messages: Sequence[Message], _target: Target) -> Rendered:
+    return Rendered(
+        [{"role": message.role, "content": [*message.parts]} for message in messages],
+        [part for entry in plan.system for part in entry.parts],
+        [[message.versions(part) for part in range(len(message.parts))] for message in messages],
+    )
+
+
+register("neutral", _neutral)

@@ -1,0 +1,104 @@
+"""The answer of a replay (DESIGN.md 7.5): the request for a target, and everything needed to trust it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ledger.events import Json, JsonObject
+from ledger.recorded import RecordedEvent
+from replay.diagnostics import Diagnostic
+from replay.fingerprint import fingerprints
+from replay.materialize import Message, neutral
+from replay.options import Options, Target
+from replay.plan import Plan, plan
+from replay.render import renderer
+
+
+@dataclass(slots=True)
+class Result:
+    """A rendered request with its diagnostics and provenance.
+
+    `messages`, `system` and `extra` are the target's wire JSON; `neutral` are the messages it was made from.
+    `provenance[m][p]` are the versions behind part p of message m. `fingerprints` has one entry more than
+    there are messages (`replay.fingerprint`), or none when the options leave them out.
+    """
+
+    conversation_id: str
+    version: int
+    target: Target
+    system: Json
+    context: JsonObject | None
+    messages: list[JsonObject]
+    sendable: bool
+    diagnostics: list[Diagnostic]
+    provenance: list[list[list[int]]]
+    plan: Plan
+    neutral: list[Message]
+    extra: JsonObject = field(default_factory=dict)
+    fingerprints: list[str] = field(default_factory=list)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The running hash over the whole request."""
+        return self.fingerprints[-1] if self.fingerprints else None
+
+    def as_json(self) -> JsonObject:
+        """The shape of DESIGN.md 7.5; a target's further request keys stand under `request`."""
+        answer: JsonObject = {
+            "conversation_id": self.conversation_id,
+            "version": self.version,
+            "target": self.target.as_json(),
+            "system": self.system,
+            "context": self.context,
+            "messages": list(self.messages),
+            "sendable": self.sendable,
+            "fingerprint": self.fingerprint,
+            "diagnostics": [one.as_json() for one in self.diagnostics],
+            "provenance": [
+                {"message": number, "part": part, "versions": list(versions)}
+                for number, parts in enumerate(self.provenance)
+                for part, versions in enumerate(parts)
+            ],
+        }
+        if self.extra:
+            answer["request"] = self.extra
+        return answer
+
+
+def replay(
+    events: Iterable[RecordedEvent],
+    conversation_id: str,
+    target: Target | Mapping[str, Json] | str = "neutral",
+    options: Options | None = None,
+) -> Result:
+    """The request that continues a conversation with `target`, from all its events in version order.
+
+    Pure; nothing in the events makes it fail. To replay an earlier state give the events up to that version: every rule
+    judges by what it is given. Raises `UnknownTarget` and `BadInput` for a target that cannot be rendered for.
+    """
+    options = options or Options()
+    target = Target.of(target)
+    render = renderer(target)
+    planned = plan(events, options)
+    messages = neutral(planned)
+    rendered = render(planned, messages, target)
+    found = [*planned.diagnostics, *rendered.diagnostics]
+    if rendered.diagnostics:
+        found.sort(key=lambda one: one.version or 0)
+    result = Result(
+        conversation_id,
+        planned.version,
+        target,
+        rendered.system,
+        planned.context,
+        rendered.messages,
+        planned.sendable if rendered.sendable is None else rendered.sendable,
+        found,
+        rendered.provenance,
+        planned,
+        messages,
+        rendered.extra,
+    )
+    if options.fingerprints:
+        beside: JsonObject = {"system": rendered.system, "context": planned.context, **rendered.extra}
+        result.fingerprints = fingerprints(beside, result.messages)
+    return result
