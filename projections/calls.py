@@ -1,0 +1,107 @@
+"""Tool calls, their results and approvals (DESIGN.md 6, and 7.2 rules 4 and 9)."""
+
+from __future__ import annotations
+
+from ledger.events import ToolApproval, ToolResult, ToolStart
+from projections import order
+from projections.placing import call_place
+from projections.plain import plain_row, take_note
+from projections.records import Call, Lane, Step, Turn
+from projections.rows import orphan_row
+from projections.state import State
+from projections.steps import legacy_group, take_block
+
+
+def take_call(state: State, version: int, event: ToolStart, lane: Lane, turn: Turn, step: Step | None) -> None:
+    """A call: unanswered for now, at its place among the calls of its step."""
+    hidden = event.visibility == "hidden"
+    if step is None:
+        step = legacy_group(state, version, lane, turn, hidden, thinking=False)
+    call = Call(step, event.tool_call_id, version, event.tool_name, event.args)
+    if event.block_index is not None:
+        call.index = event.block_index
+    if event.provider_executed:
+        call.provider_executed = True
+    if hidden:
+        call.hidden = True
+    if event.at is not None:
+        call.at = event.at
+    take_block(state, step, event)
+    call.sort = call_place(step, call)
+    step.calls.append(call)
+    step.open_calls += 1
+    turn.items.append(call)
+    state.by_version[version] = call
+    state.callers[call.call_id] = call
+    ids = state.ids_of(lane, call.call_id, hidden, turn)
+    if ids.add(call):
+        state.renumber[ids] = None
+    ended = turn.ended()
+    if ended is None or ended.inferred:
+        state.run(call)
+    state.touch(call)
+
+
+def take_result(
+    state: State, version: int, event: ToolResult, lane: Lane, turn: Turn, step: Step | None
+) -> None:
+    """A result: shown at the call it belongs to, else as an orphan where it was."""
+    hidden = event.visibility == "hidden"
+    ids = state.ids_of(lane, event.tool_call_id, hidden, turn)
+    call = ids.match(turn.first)
+    if call is None:
+        place = (
+            order.item(turn.prefix, version)
+            if step is None
+            else order.tool(step.prefix, order.CALL_MISSING, 0, version)
+        )
+        plain_row(state, "orphan", turn, version, place, orphan_row(event))
+        return
+    call.seen += 1
+    call.last = version
+    final = event.final is not False
+    if final or not call.final:
+        if final and not call.final:
+            call.final = True
+            ids.answer(call)
+            state.stop(call)
+            of = call.step
+            of.answered = True
+            of.open_calls -= 1
+            if of.named:
+                state.touch(of)
+            if of is lane.group and not of.open_calls:
+                lane.group = None  # a legacy group ends when all its calls are answered
+        elif call.results and not call.final:
+            state.by_version.pop(call.results.pop(), None)  # only the last progress is shown
+        call.results.append(version)
+        state.by_version[version] = call
+        call.result_version = version
+        call.result = event.content
+        call.is_error = bool(event.is_error)
+        call.result_at = event.at
+        call.duration_ms = event.duration_ms
+        call.gone = False
+        ended = call.turn.ended()
+        if ended is not None and ended.inferred:
+            call.turn.suspects.append(call.first)
+    if not hidden:
+        call.turn.output = True
+        state.touch(call.turn)
+    state.touch(call)
+
+
+def take_approval(
+    state: State, version: int, event: ToolApproval, lane: Lane, turn: Turn, _step: Step | None
+) -> None:
+    """What a person or a policy said to a call."""
+    ids = state.ids_of(lane, event.tool_call_id, event.visibility == "hidden", turn)
+    call = ids.match(turn.first)
+    if call is None:
+        take_note(state, version, event, lane, turn)
+        return
+    call.last = version
+    call.approval = {"decision": event.decision, "by": event.by}
+    if event.args is not None:
+        call.approval["args"] = event.args
+    state.touch(call)

@@ -1,0 +1,154 @@
+"""Steps and legacy groups: blocks, facts, and attempts that later ones replace (DESIGN.md 6 and 7.2)."""
+
+from __future__ import annotations
+
+from heapq import heappush
+
+from ledger.events import Event, JsonObject, StepFinish, StepStart, TextComplete, ThinkingComplete, TokenUsage
+from projections.placing import reorder_calls
+from projections.records import Lane, Step, Turn
+from projections.state import State
+from projections.usage import add_usage
+
+
+def start_step(state: State, lane: Lane, step: Step) -> None:
+    """A step's first visible event: the lane goes on, and leaves other steps' unanswered calls behind."""
+    step.started = True
+    for first in list(lane.running):
+        calls = lane.running[first]
+        state.close([call for call in calls if call.step is not step])
+        kept = {call: None for call in calls if call.step is step}
+        if kept:
+            lane.running[first] = kept
+        else:
+            del lane.running[first]
+
+
+def legacy_group(state: State, version: int, lane: Lane, turn: Turn, hidden: bool, thinking: bool) -> Step:
+    """The group that an event without a step id belongs to; a new one where the open one has ended."""
+    group = lane.hidden_group if hidden else lane.group
+    if group is not None and (group.turn is not turn or (thinking and group.texted and not group.open_calls)):
+        group = None
+    if group is None:
+        group = state.open_step(turn, None, version)
+        if hidden:
+            lane.hidden_group = group
+        else:
+            lane.group = group
+            start_step(state, lane, group)
+    group.last = version
+    return group
+
+
+def take_block(state: State, step: Step, event: Event) -> None:
+    """What every kept, visible block does: it may end the order by index, and it replaces earlier attempts."""
+    if event.visibility == "hidden":
+        return
+    if event.block_index is None and not step.unindexed:
+        step.unindexed = True
+        if step.calls or state.shelf is not None:
+            reorder_calls(state, step)
+    turn = step.turn
+    if step.first > turn.last_block:
+        turn.last_block = step.first
+
+
+def take_text(
+    state: State, version: int, event: TextComplete, lane: Lane, turn: Turn, step: Step | None
+) -> None:
+    """A text block, or the empty closer of a step without text."""
+    hidden = event.visibility == "hidden"
+    if step is None:
+        step = legacy_group(state, version, lane, turn, hidden, thinking=False)
+        state.by_version[version] = step
+    text = event.text
+    step.own(version, event.at)
+    step.blocks.append((event.block_index, version, hidden, text))
+    if text:
+        take_block(state, step, event)
+        step.texted = True
+        if not hidden and not turn.output and not text.isspace():
+            turn.output = True
+    state.touch(step)
+
+
+def take_thinking(
+    state: State, version: int, event: ThinkingComplete, lane: Lane, turn: Turn, step: Step | None
+) -> None:
+    """A thinking block."""
+    hidden = event.visibility == "hidden"
+    if step is None:
+        step = legacy_group(state, version, lane, turn, hidden, thinking=True)
+        state.by_version[version] = step
+    thought: JsonObject = {
+        "text": event.text,
+        "signed": bool(event.signature),
+        "redacted": event.redacted_data is not None,
+    }
+    step.own(version, event.at)
+    step.blocks.append((event.block_index, version, hidden, thought))
+    if event.text or event.signature or event.redacted_data is not None:
+        take_block(state, step, event)
+    state.touch(step)
+
+
+def take_step_start(
+    state: State, version: int, event: StepStart, lane: Lane, turn: Turn, step: Step | None
+) -> None:
+    """Who is asked, and which attempt this one replaces."""
+    if step is None:
+        return
+    step.own(version, event.at)
+    if event.provider is not None:
+        step.provider = event.provider
+    if event.model is not None:
+        step.model = event.model
+    if event.retry_of is not None and event.visibility != "hidden":
+        replaced = state.step(turn, event.retry_of)
+        if replaced is not None and replaced.first < step.first:
+            replace_step(state, lane, replaced)
+    state.touch(step)
+
+
+def replace_step(state: State, lane: Lane, step: Step) -> None:
+    """A later attempt, or a retryable error, names this step (7.2, rule 11)."""
+    if not step.named:
+        step.named = True
+        turn = step.turn
+        turn.named += 1
+        if turn.named == 1 and lane.last_user_turn <= turn.first:
+            heappush(lane.attempts, (turn.first, turn.turn_id))
+        state.touch(turn)
+        state.touch(step)
+
+
+def take_step_finish(
+    state: State, version: int, event: StepFinish, lane: Lane, turn: Turn, step: Step | None
+) -> None:
+    """How the model call ended; a late one makes a cut step whole."""
+    if step is None:
+        step = lane.group if lane.group is not None and lane.group.turn is turn else None
+        if step is None:
+            return
+    step.own(version, event.at)
+    step.finished = True
+    if event.finish_reason is not None:
+        step.finish_reason = event.finish_reason
+    if event.usage is not None:
+        if step.usage is None:
+            add_usage(turn.usage, step.finish_usage, event.usage)
+        step.finish_usage = event.usage
+    state.touch(step)
+
+
+def take_usage(
+    state: State, version: int, event: TokenUsage, _lane: Lane, turn: Turn, step: Step | None
+) -> None:
+    """Tokens spent: the last report of a step counts."""
+    if step is None:
+        add_usage(turn.usage, None, event.usage)  # without a step id it counts once for the turn
+        return
+    step.own(version, event.at)
+    add_usage(turn.usage, step.usage if step.usage is not None else step.finish_usage, event.usage)
+    step.usage = event.usage
+    state.touch(step)

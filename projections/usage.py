@@ -1,0 +1,30 @@
+"""Adding up token usage, exactly: a sum does not depend on the order in which its parts came."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeAlias
+
+from ledger.events import JsonObject
+
+Totals: TypeAlias = dict[str, int | Fraction]
+
+_ENORMOUS = 1 << 63  # more than this is no count of tokens
+
+
+def add_usage(total: Totals, before: JsonObject | None, now: JsonObject) -> None:
+    """Put `now` in the place of `before` in a total: numbers are summed by name, the rest passed over."""
+    if before:
+        for name, value in before.items():
+            if isinstance(value, int | float) and -_ENORMOUS < value < _ENORMOUS:
+                total[name] = total.get(name, 0) - (int(value) if isinstance(value, int) else Fraction(value))
+    for name, value in now.items():
+        if isinstance(value, int | float) and -_ENORMOUS < value < _ENORMOUS:
+            total[name] = total.get(name, 0) + (int(value) if isinstance(value, int) else Fraction(value))
+
+
+def summed(total: Totals) -> JsonObject | None:
+    """The total as JSON numbers, fractions as floats; None when nothing was counted."""
+    if not total:
+        return None
+    return {name: value if isinstance(value, int) else float(value) for name, value in total.items()}
