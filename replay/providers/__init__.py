@@ -1,0 +1,13 @@
+"""Provider wire formats: a renderer and a judge each, registered when this package is imported.
+
+To add a format: a rule table in `rules`, a judge in `judges` (entered in `violations.JUDGES`), a renderer
+module here and its line below.
+"""
+
+from replay import render as _render
+from replay.providers import anthropic
+from replay.providers.violations import Violation, violations
+
+_render.register("anthropic", anthropic.render)
+
+__all__ = ["Violation", "violations"]

@@ -1,0 +1,183 @@
+"""Which thinking goes back to Anthropic (DESIGN.md 7.3; A13, A20 to A25 of specs/providers.md).
+
+Thinking is sent byte for byte to the provider, api and model that made it, whole steps at a time, in the
+recorded order. Where some of the target's own thinking cannot be sent, what follows it is not sent either:
+to the end of the turn, or, where the model binds thinking to its prefix, to the next compaction. Every
+decision looks back only, so that what was once rendered stays (X7).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ledger.events import JsonObject
+from replay.items import Block, Item, Step, Thinking
+from replay.options import Target
+from replay.providers.wire_text import is_clean
+
+APIS = frozenset({None, "messages", "anthropic-messages", "anthropic.messages"})
+"""How runtimes call this wire format; the format has one."""
+
+_MODEL = re.compile(r"claude-(?:(?:instant|opus|sonnet|haiku|fable|mythos)-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?")
+_FIRST_BOUND = (5, 1)
+
+
+def binds_prefix(target: Target) -> bool:
+    """True when the model binds thinking to all that was sent before it (specs/providers.md 1.3).
+
+    Known models below 5.1 do not; a model that cannot be told is taken to.
+    """
+    if target.binds_prefix is not None:
+        return target.binds_prefix
+    match = _MODEL.match(target.model or "")
+    return match is None or (int(match[1]), int(match[2] or 0)) >= _FIRST_BOUND
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of one thinking block: `wire`, or the code and details of why it is left out."""
+
+    wire: JsonObject | None
+    code: str = ""
+    detail: JsonObject | None = None
+
+
+class ThinkingGate:
+    """Decides step by step; `closed_since` is the version of the block after which no more thinking is sent."""
+
+    def __init__(self, target: Target, model: str | None) -> None:
+        self.model = model
+        self.binds = binds_prefix(target)
+        self.manual = target.thinking is not None and target.thinking.get("type") == "enabled"
+        self._provider = target.provider
+        self._apis = APIS | {target.api}
+        self._closed_since: int | None = None
+
+    def new_turn(self) -> None:
+        """User content came: unless thinking is bound to its prefix, the missing no longer matters."""
+        if not self.binds:
+            self._closed_since = None
+
+    def compacted(self) -> None:
+        """A summary stands in place of the history: thinking after it was made after it."""
+        self._closed_since = None
+
+    def admits(self, step: Step, left_out: Sequence[Block], led: bool | None) -> dict[Thinking, Verdict]:
+        """The verdict on every thinking block of a step.
+
+        `left_out` are those of its blocks that the renderer does not send. `led`: the message that the step
+        goes on starts with thinking; None when the step begins its message.
+        """
+        thinkings = [block for block in step.blocks if isinstance(block, Thinking)]
+        foreign = self._foreign(step)
+        if foreign is not None:
+            return {block: Verdict(None, "foreign_thinking_skipped", foreign) for block in thinkings}
+        unit = self._damage(step, thinkings)
+        verdicts: dict[Thinking, Verdict] = {}
+        before: Thinking | None = None
+        for block in thinkings:
+            verdict = self._verdict(step, block, before, unit, left_out, led)
+            if verdict.wire is not None:
+                before = block
+            verdicts[block] = verdict
+        return verdicts
+
+    def _foreign(self, step: Step) -> JsonObject | None:
+        if (
+            step.provider == self._provider
+            and step.api in self._apis
+            and step.model == self.model
+            and self.model is not None
+        ):
+            return None
+        return {"provider": step.provider, "api": step.api, "model": step.model}
+
+    def _damage(self, step: Step, thinkings: Sequence[Thinking]) -> tuple[Thinking, str] | None:
+        """The first block that the provider made and that cannot go back as it was; all of its step stays out.
+
+        Unsigned thinking at the end of a step is no such block: the stream was cut before it was whole.
+        """
+        for block in thinkings:
+            if step.state_invalid:
+                return block, "invalid_replay_state"
+            wire = _wire(block)
+            if wire is None:
+                if block is not step.blocks[-1]:
+                    return block, "unsigned"
+            elif not is_clean(wire):
+                return block, "lone surrogate"
+        return None
+
+    def _verdict(
+        self,
+        step: Step,
+        block: Thinking,
+        before: Thinking | None,
+        unit: tuple[Thinking, str] | None,
+        left_out: Sequence[Block],
+        led: bool | None,
+    ) -> Verdict:
+        if step.before_compaction and self.binds:
+            return Verdict(None, "thinking_suffix_skipped", {"reason": "before a compaction"})
+        if self._closed_since is not None and self._closed_since != block.version:
+            return Verdict(None, "thinking_suffix_skipped", {"since": self._closed_since})
+        if unit is not None:
+            self._closed_since = unit[0].version
+            if unit[1] == "unsigned" and not block.signed:
+                return Verdict(None, "unsigned_thinking_skipped", {})
+            return Verdict(None, "damaged_thinking_skipped", {"reason": unit[1], "damaged": unit[0].version})
+        wire = _wire(block)
+        if wire is None:
+            return Verdict(None, "unsigned_thinking_skipped", {})
+        misplaced = self._misplaced(step, block, before, left_out, led)
+        if misplaced is not None:
+            self._closed_since = block.version
+            return Verdict(None, "thinking_order_skipped", {"reason": misplaced})
+        return Verdict(wire)
+
+    def _misplaced(
+        self, step: Step, block: Thinking, before: Thinking | None, left_out: Sequence[Block], led: bool | None
+    ) -> str | None:
+        """Why a block's place is not the one that it had in its response."""
+        if before is None:
+            starts = step.blocks[0] is block if led is None else led
+            return "manual thinking comes first in its message" if self.manual and not starts else None
+        if step.order_assumed:
+            return "the order of the step's blocks is assumed"
+        here = step.blocks.index(block)
+        previous = step.blocks.index(before)
+        if any(block in left_out for block in step.blocks[previous + 1 : here]):
+            return "a block before it is left out"
+        first, last = before.block_index, block.block_index
+        if first is None or last is None:
+            return None
+        if here == previous + 1 and last - first > 1:
+            return "a block before it was not recorded"
+        missing = [gone.block_index for gone in step.left_out or ()]
+        if any(index is not None and first < index < last for index in missing):
+            return "a block before it is left out"
+        return None
+
+
+def _wire(block: Thinking) -> JsonObject | None:
+    """The block as it goes back, None when it is neither signed nor redacted."""
+    event, entry = block.event, block.entry or {}
+    sealed = entry.get("thinkingSignature")
+    if event.redacted_data:
+        return {"type": "redacted_thinking", "data": event.redacted_data}
+    if entry.get("redacted") is True and isinstance(sealed, str) and sealed:
+        return {"type": "redacted_thinking", "data": sealed}
+    signature = event.signature or sealed
+    if isinstance(signature, str) and signature:
+        return {"type": "thinking", "thinking": event.text, "signature": signature}
+    return None
+
+
+def model_of(items: Sequence[Item], target: Target) -> str | None:
+    """The target's model, else that of the history's latest step of this provider."""
+    if target.model is not None:
+        return target.model
+    for item in reversed(items):
+        if isinstance(item, Step) and item.provider == target.provider and item.model is not None:
+            return item.model
+    return None

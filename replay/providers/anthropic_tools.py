@@ -1,0 +1,178 @@
+"""Anthropic's tools: definitions beside the messages, and blocks of tools that the provider runs (A32, A33).
+
+Only searches and fetches go back as the provider's own blocks: their results are self-contained. The others
+refer to state of the account (a container, a server), so they are left out, call and result together.
+"""
+
+import re
+from collections.abc import Sequence
+
+from ledger.events import Json, JsonObject
+from replay.items import Call, HostedResult
+from replay.materialize import Message
+from replay.providers.anthropic_blocks import Report
+from replay.providers.names import narrow
+from replay.providers.wire_text import cleaned, is_clean
+
+_SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
+_NAME_LIMIT = 128
+_RESULTS = {"web_search": "web_search_tool_result", "web_fetch": "web_fetch_tool_result"}
+_ERRORS = {"web_search": "web_search_tool_result_error", "web_fetch": "web_fetch_tool_result_error"}
+_SEARCH_KEYS = ("type", "url", "title", "encrypted_content", "page_age")
+_CLIENT_KEYS = frozenset(
+    {
+        "allowed_callers",
+        "cache_control",
+        "defer_loading",
+        "description",
+        "eager_input_streaming",
+        "input_examples",
+        "input_schema",
+        "name",
+        "strict",
+        "type",
+    }
+)
+
+
+def tool_definitions(tools: Json, report: Report) -> list[JsonObject]:
+    """The recorded tools as this format spells them; those of other formats are translated.
+
+    Understood: Anthropic's own (also server tools, kept as they are), `{"name", "parameters"}`, MCP's
+    `{"name", "inputSchema"}`, and OpenAI's `{"type": "function", "function": {...}}`; a list, or an object
+    by name.
+    """
+    if isinstance(tools, dict):
+        tools = [{"name": name, **tool} for name, tool in tools.items() if isinstance(tool, dict)]
+    if not isinstance(tools, list):
+        return []
+    written = []
+    for tool in tools:
+        definition = _definition(tool) if isinstance(tool, dict) else None
+        if definition is None:
+            report("tool_definition_skipped", tool=tool if isinstance(tool, str) else None)
+        else:
+            written.append(definition)
+    return written
+
+
+def _definition(tool: JsonObject) -> JsonObject | None:
+    inner = tool.get("function")
+    if isinstance(inner, dict):
+        tool = inner
+    name, kind = tool.get("name"), tool.get("type")
+    if isinstance(kind, str) and kind not in ("custom", "function") and isinstance(name, str):
+        sent = cleaned(tool)  # a server or built-in tool: the provider's own spelling
+        return sent if isinstance(sent, dict) else None
+    schema = next((tool[key] for key in ("input_schema", "parameters", "inputSchema") if key in tool), None)
+    if not isinstance(name, str) or not isinstance(schema, dict):
+        return None
+    definition: JsonObject = {"name": narrow(name, _NAME_LIMIT)}
+    description = tool.get("description")
+    if isinstance(description, str) and description:
+        definition["description"] = description
+    definition["input_schema"] = {"type": "object", **schema}
+    if "input_schema" in tool:
+        known = {key: value for key, value in tool.items() if key in _CLIENT_KEYS and value is not None}
+        definition = {**known, **definition}
+    sent = cleaned(definition)
+    return sent if isinstance(sent, dict) else None
+
+
+class HostedTools:
+    """Which provider-executed blocks can go back, given the tools that the request declares."""
+
+    def __init__(self, provider: str, tools: Sequence[JsonObject], messages: Sequence[Message]) -> None:
+        self._provider = provider
+        self._declared = [kind for tool in tools if isinstance(kind := tool.get("type"), str)]
+        self._messages = messages
+        self._sent: dict[Call, str] = {}
+
+    def call(self, call: Call, at: int) -> JsonObject | str:
+        """The block for a call of message `at`, or why it is left out."""
+        name = call.event.tool_name
+        problem = self._refused(call, name)
+        if problem is not None:
+            return problem
+        if call.hosted_result is None:
+            if any(message.role != "tool" for message in self._messages[at + 1 :]):
+                return "it has no result in its turn"
+        else:
+            if isinstance(result := self._result(call.hosted_result), str):
+                return result
+            if not self._reached(call.hosted_result, at):
+                return "its result is not in the same turn"
+        self._sent[call] = call.id
+        return {"type": "server_tool_use", "id": call.id, "name": name, "input": call.event.args}
+
+    def result(self, result: HostedResult) -> JsonObject | str:
+        """The block for a result, or why it is left out."""
+        return self._result(result) if result.call in self._sent else "its call is left out"
+
+    def _refused(self, call: Call, name: str) -> str | None:
+        if call.step.provider != self._provider:
+            return "another provider ran it"
+        if name not in _RESULTS:
+            return "its tool refers to state that is not in the request"
+        if not any(kind.startswith(f"{name}_") for kind in self._declared):
+            return "the request declares no tool that runs it"
+        if (
+            not _SERVER_ID.fullmatch(call.id)
+            or not isinstance(call.event.args, dict)
+            or not is_clean(call.event.args)
+        ):
+            return "it is not recorded as the provider made it"
+        return None
+
+    def _reached(self, result: HostedResult, at: int) -> bool:
+        """True when the result stands in this message or in the next assistant one, results alone between."""
+        for number, message in enumerate(self._messages[at:]):
+            if message.role == "assistant":
+                if any(origin is result for origin in message.origins):
+                    return True
+                if number:
+                    return False
+            elif message.role != "tool":
+                return False
+        return False
+
+    def _result(self, result: HostedResult) -> JsonObject | str:
+        name, content = result.call.event.tool_name, result.event.content
+        if result.step.provider != self._provider:
+            return "another provider ran it"
+        found = _search(content) if name == "web_search" else _fetch(content)
+        if isinstance(content, dict) and content.get("type") == _ERRORS[name]:
+            found = {"type": content["type"], "error_code": content.get("error_code")}
+            if not isinstance(content.get("error_code"), str):
+                found = None
+        if found is None or not is_clean(found):
+            return "its result is not recorded as the provider made it"
+        return {"type": _RESULTS[name], "tool_use_id": result.call.id, "content": found}
+
+
+def _search(content: Json) -> Json:
+    if not isinstance(content, list):
+        return None
+    hits: list[Json] = []
+    for hit in content:
+        if not isinstance(hit, dict) or hit.get("type") != "web_search_result":
+            return None
+        if not all(isinstance(hit.get(key), str) for key in _SEARCH_KEYS[:4]):
+            return None
+        hits.append({key: hit[key] for key in _SEARCH_KEYS if isinstance(hit.get(key), str)})
+    return hits
+
+
+def _fetch(content: Json) -> Json:
+    if not isinstance(content, dict) or content.get("type") != "web_fetch_result":
+        return None
+    document = content.get("content")
+    if (
+        not isinstance(document, dict)
+        or document.get("type") != "document"
+        or not isinstance(content.get("url"), str)
+    ):
+        return None
+    return {
+        key: content[key] for key in ("type", "url", "content", "retrieved_at") if content.get(key) is not None
+    }

@@ -1,0 +1,53 @@
+"""Judging finished requests: what a provider would refuse, from the wire JSON alone.
+
+Nothing here or in `judges` is shared with the renderers: a mistake in one cannot hide in the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from ledger.errors import UnknownTarget
+from ledger.events import Json, JsonObject
+from replay.options import Target
+from replay.providers.judges import Violation
+from replay.providers.judges.anthropic import judge as judge_anthropic
+
+__all__ = ["JUDGES", "Judge", "Violation", "violations"]
+
+
+class Judge(Protocol):
+    """One wire format's judge."""
+
+    def __call__(
+        self,
+        target: Target,
+        request: Mapping[str, Json],
+        sendable: bool,
+        original: Sequence[Sequence[JsonObject]] | None,
+    ) -> list[Violation]: ...
+
+
+JUDGES: dict[str, Judge] = {"anthropic": judge_anthropic}
+
+
+def violations(
+    target: Target | Mapping[str, Json] | str,
+    request: Mapping[str, Json],
+    *,
+    sendable: bool = True,
+    original: Sequence[Sequence[JsonObject]] | None = None,
+) -> list[Violation]:
+    """The rules that a request breaks, in the order met; empty when the provider would take it.
+
+    `request` is the request's JSON object. With `sendable=False` it is judged as the start of a conversation:
+    calls of its last assistant message may be open and it may end with the assistant (X8). `original` holds
+    the content blocks of the provider's own responses, in order: rules about unchanged thinking are judged
+    only with them (`Judged.ORIGINAL`).
+
+    Raises `UnknownTarget` for a provider without a judge.
+    """
+    to = Target.of(target)
+    judge = JUDGES.get(to.provider)
+    if judge is None:
+        raise UnknownTarget(target=to.provider, known=", ".join(sorted(JUDGES)))
+    return judge(to, request, sendable, original)
