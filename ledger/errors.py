@@ -10,12 +10,15 @@ TurnledgerError
 │   ├── NotFinite                 NaN or infinity
 │   ├── IntegerTooLong            over 4,300 digits
 │   ├── BatchTooLarge             over 10,000 events
+│   ├── NotASession               a file that is not of the runtime it was given as
 │   └── UnknownTarget             no such provider to render for
 ├── Conflict                      the store holds something else than the caller thought
 │   ├── VersionConflict           expected version and actual one differ
-│   └── IdConflict                an event id is taken, or a batch is stored in part
+│   ├── IdConflict                an event id is taken, or a batch is stored in part
+│   └── RecordedElsewhere         an import would mix with what did not come from that file
 ├── UnknownConversation           no conversation of that name in this tenant
 ├── BadFork                       a branch whose source cannot be read at that version
+├── SourceChanged                 a file changed while it was read
 ├── Unauthentic                   verification failed (exit 3)
 └── DatabaseError                 the database cannot serve
     ├── DatabaseMissing           there is none at that address
@@ -137,6 +140,14 @@ class BatchTooLarge(BadInput):
     actual: int
 
 
+class NotASession(BadInput):
+    """{file} is not a {runtime} session file: {problem}"""
+
+    file: str
+    runtime: str
+    problem: str
+
+
 class UnknownTarget(BadInput):
     """there is no target {target!s}; there is: {known}"""
 
@@ -164,6 +175,14 @@ class IdConflict(Conflict):
     problem: str
 
 
+class RecordedElsewhere(Conflict):
+    """conversation {conversation_id} is in the ledger already and did not come from this session ({problem});
+    import under another name with --as NEW"""
+
+    conversation_id: str
+    problem: str
+
+
 class UnknownConversation(TurnledgerError):
     """there is no conversation {conversation_id}{hint}"""
 
@@ -178,6 +197,13 @@ class BadFork(TurnledgerError):
     source_conversation_id: str
     source_version: int
     problem: str
+
+
+class SourceChanged(TurnledgerError):
+    """{file} changed while it was read (at line {at}); import it again"""
+
+    file: str
+    at: int
 
 
 class Unauthentic(TurnledgerError):

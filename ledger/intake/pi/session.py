@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ledger.admission import admit
-from ledger.errors import BadInput, TurnledgerError
+from ledger.errors import BadInput, NotASession, SourceChanged
 from ledger.events import Json, JsonObject
 from ledger.intake.identity import kept_id
 from ledger.intake.lines import MAX_LINE_BYTES, Line
 from ledger.intake.mending import NotARecord, collect, read_record, within_size
-from ledger.intake.pi.maker import Maker
+from ledger.intake.pi.maker import FORMAT, Maker
 from ledger.intake.pi.path import Path, damaged
 from ledger.intake.pi.records import DAMAGED, Record, Records, read_records
 from ledger.intake.pi.state import State
@@ -31,20 +31,6 @@ from ledger.recorded import EncodedEvent
 
 Fetch = Callable[[int, int], bytes]
 """The bytes of the file at an offset, of a length."""
-
-
-class NotASession(BadInput):
-    """{file} is not a pi session file: {problem}"""
-
-    file: str
-    problem: str
-
-
-class FileChanged(TurnledgerError):
-    """{file} changed while it was read (line {at}); import it again"""
-
-    file: str
-    at: int
 
 
 @dataclass
@@ -83,7 +69,7 @@ class Session:
         """
         found = read_records(lines)
         if found.header is None:
-            raise NotASession(file=file, problem=_why(found))
+            raise NotASession(file=file, runtime=FORMAT, problem=_why(found))
         link(found)
         return cls(found, file, name)
 
@@ -149,7 +135,7 @@ class Stream:
 
         `stored` says which event ids the ledger already holds in this conversation and at which versions,
         `head` its last version: events that are not there yet count on from it, so that forks and
-        compactions name the versions that the ledger gives. Raises `FileChanged` when the file is no longer
+        compactions name the versions that the ledger gives. Raises `SourceChanged` when the file is no longer
         what was read first.
         """
         known = stored or {}
@@ -185,7 +171,7 @@ class Stream:
             try:
                 value, _ = read_record(raw)
             except NotARecord:
-                raise FileChanged(file=self._session.file, at=record.line) from None
+                raise SourceChanged(file=self._session.file, at=record.line) from None
         entry = value if isinstance(value, dict) else None
         maker = path.maker(record, entry)
         events: list[JsonObject] = []
@@ -230,7 +216,7 @@ class Stream:
             return None
         raw = self._fetch(record.offset, record.length)
         if hashlib.sha256(raw).digest() != record.digest:
-            raise FileChanged(file=self._session.file, at=record.line)
+            raise SourceChanged(file=self._session.file, at=record.line)
         return raw
 
     def _encoded(self, event: JsonObject, maker: Maker, entry: JsonObject | None) -> EncodedEvent:

@@ -1,0 +1,138 @@
+"""`turnledger import`: what runtimes wrote, taken in again and again without doubles."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+from ledger.errors import DatabaseMissing
+from ledger.events import Json
+from ledger.intake.identity import is_id
+from ledger.store import Ledger
+from turnledger.cli.front import Failure, Front, emit, json_option, say, table
+from turnledger.importing.files import STDIN, Missing, session_files
+from turnledger.importing.reports import FileReport, totals
+from turnledger.importing.storing import import_pi
+
+FORMATS = ("pi",)
+_SHOWN = 20  # problems of one file written out for people; --json has all
+
+
+@click.command("import")
+@click.argument("source_format", metavar="FORMAT", type=click.Choice(FORMATS))
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--dry-run", "dry", is_flag=True, help="Say what would be stored; store nothing.")
+@click.option("--as", "name", metavar="NEW", help="Another name for the conversation (one session file only).")
+@json_option
+@click.pass_obj
+def import_(
+    front: Front, source_format: str, paths: tuple[str, ...], dry: bool, name: str | None, as_json: bool
+) -> None:
+    """Take in transcripts of a runtime: files, folders, globs, or `-`.
+
+    FORMAT is `pi` (session files, versions 1 to 3). A file makes one conversation named as its session, and
+    one more for every branch of its tree (`SESSION~ENTRY`), which forks where the branch left. Importing
+    again, or importing a longer version of a file, adds only what is new.
+    """
+    if name is not None and not is_id(name):
+        raise click.BadParameter("must be 1-200 characters without control characters", param_hint="--as")
+    files = list(session_files(paths))
+    if name is not None and len(files) > 1:
+        raise click.UsageError(f"--as names one conversation, but the paths name {len(files)} files")
+    reports: list[FileReport] = []
+    with ExitStack() as stack:
+        ledger = _ledger(front, dry, stack)
+        bar = stack.enter_context(_bar(files, as_json))
+        for file in files:
+            if isinstance(file, Missing):
+                report = FileReport(file.path, failure=file.problem)
+            else:
+                bar.update(bar.task_ids[0], file=file.name)
+                report = import_pi(ledger, file, name, dry, lambda size: bar.advance(bar.task_ids[0], size))
+            reports.append(report)
+            _say_problems(report)
+    if as_json:
+        files_json: list[Json] = [one.as_json() for one in reports]
+        emit({"format": source_format, "dry_run": dry, "files": files_json, "totals": totals(reports)})
+    else:
+        _table(reports, dry)
+    bad = sum(report.incomplete for report in reports)
+    if bad:
+        raise Failure(f"{bad} of {len(reports)} files could not be read whole; the rest was taken in")
+
+
+def _ledger(front: Front, dry: bool, stack: ExitStack) -> Ledger | None:
+    """The ledger to fill; for a dry run the one that is there, None when there is none yet."""
+    try:
+        return stack.enter_context(front.ledger(create=not dry))
+    except DatabaseMissing:
+        if dry:
+            return None
+        raise
+
+
+@contextmanager
+def _bar(files: list[Path | Missing], as_json: bool) -> Iterator[Progress]:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.fields[file]}"), BarColumn(), DownloadColumn())
+    total = sum(_size(file) for file in files)
+    with Progress(*columns, console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
+        bar.add_task("import", total=total, file="")
+        yield bar
+
+
+def _size(file: Path | Missing) -> int:
+    if isinstance(file, Missing) or file == STDIN:
+        return 0
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _say_problems(report: FileReport) -> None:
+    if report.failure is not None:
+        said = report.failure
+        say(said if said.startswith(report.file) else f"{report.file}: {said}")
+    for problem in report.problems[:_SHOWN]:
+        say(f"{report.file}: {problem}")
+    if (more := len(report.problems) - _SHOWN) > 0:
+        say(f"{report.file}: and {more} more; --json lists all")
+
+
+def _table(reports: list[FileReport], dry: bool) -> None:
+    rows = [
+        (
+            f"{one.conversation_id}{' *' if one.current and len(report.conversations) > 1 else ''}",
+            one.turns,
+            one.steps,
+            one.calls,
+            one.notes,
+            one.known,
+            one.new,
+        )
+        for report in reports
+        for one in report.conversations
+    ]
+    if rows:
+        new = "would be new" if dry else "new"
+        table(("conversation", "turns", "steps", "calls", "notes", "known", new), rows)
+    if any(" *" in str(row[0]) for row in rows):
+        click.echo("* the branch that the session goes on with")
+    sums = totals(reports)
+    shown = (
+        "files",
+        "conversations",
+        "turns",
+        "steps",
+        "calls",
+        "notes",
+        "repaired",
+        "known",
+        "differing",
+        "new",
+    )
+    click.echo(", ".join(f"{sums[what]} {what}" for what in shown))

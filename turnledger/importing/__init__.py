@@ -1,0 +1,1 @@
+"""Imports: files found and read, their conversations stored. What lines mean is decided in `ledger.intake`."""
