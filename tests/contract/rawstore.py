@@ -44,7 +44,7 @@ def raw(url: str) -> Iterator[Any]:
         finally:
             connection.close()
     else:
-        with psycopg.connect(url) as other:
+        with psycopg.connect(url, options="-c search_path=turnledger,public") as other:
             yield other
 
 
@@ -52,7 +52,7 @@ def execute(url: str, statement: str, parameters: Sequence[object] = ()) -> list
     """Run one statement with `?` for parameters; the rows, if it gives any."""
     with raw(url) as connection:
         text = statement if engine_of(url) == "sqlite" else statement.replace("?", "%s")
-        cursor = connection.execute(text, parameters)
+        cursor = connection.execute(text, parameters) if parameters else connection.execute(text)
         return list(cursor.fetchall()) if cursor.description else []
 
 
