@@ -4,6 +4,7 @@ import hashlib
 
 from ledger.admission import check_id
 from ledger.errors import InvalidEvent
+from ledger.intake.mending import Mended
 
 
 def made_id(source_format: str, session: str, record: str, block: str) -> str:
@@ -22,7 +23,7 @@ def is_id(value: object, *, may_be_empty: bool = False) -> bool:
 
 
 def kept_id(value: str, *, may_be_empty: bool = False) -> str:
-    """`value` where it can stand as an id, else `sha256:` + 32 hex digits of its digest."""
+    """`value` where it can stand as an id, else `sha256:` + 32 hex digits of its digest, marked as mended."""
     if is_id(value, may_be_empty=may_be_empty):
         return value
-    return f"sha256:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    return Mended(f"sha256:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}")

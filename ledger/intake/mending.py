@@ -121,13 +121,26 @@ def as_text(value: Json) -> str:
 
 
 def collect(event: JsonObject) -> JsonObject:
-    """The event with its marks taken off and their paths listed in `normalized`."""
+    """The event with its marks taken off and their paths listed in `normalized`; itself when there are none."""
+    if not _is_marked(event):
+        return event
     paths: list[Json] = []
     plain = cast(JsonObject, _plain(event, "", paths))
     if paths:
         listed = plain.get("normalized")
         plain["normalized"] = [*(listed if isinstance(listed, list) else ()), *paths]
     return plain
+
+
+_UNMARKED = frozenset({str, int, float, bool, type(None)})
+
+
+def _is_marked(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(type(item) not in _UNMARKED and _is_marked(item) for item in value.values())
+    if isinstance(value, list):
+        return any(type(item) not in _UNMARKED and _is_marked(item) for item in value)
+    return isinstance(value, Mended)
 
 
 def _plain(value: Json, path: str, paths: list[Json]) -> Json:

@@ -92,7 +92,7 @@ def call_id(value: Json, pi: JsonObject) -> str:
     if kept != original or not isinstance(value, str):
         pi["tool_call_id"] = value
         return Mended(kept)
-    return original
+    return kept
 
 
 def time_of(value: Json) -> str | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from ledger.admission import admit
 from ledger.errors import BadInput, NotASession, SourceChanged
-from ledger.events import Json, JsonObject
+from ledger.events import MAX_EVENT_BYTES, Json, JsonObject
 from ledger.intake.identity import kept_id
 from ledger.intake.lines import MAX_LINE_BYTES, Line
 from ledger.intake.mending import NotARecord, collect, read_record, within_size
@@ -55,10 +55,10 @@ class Session:
         self._found = found
         self.file = file
         self.id = kept_id(found.session)
-        self.conversation_id = name or self.id
+        self.conversation_id = name or self.id  # marked where it had to be replaced
         self._leaf = leaf(found)
         self._named: set[str] = set()
-        self.current = self.conversation_id
+        self.current = str(self.conversation_id)
         self._places: dict[int, tuple[str, int]] = {}  # record -> conversation, version of its first event
 
     @classmethod
@@ -118,10 +118,10 @@ class Stream:
     def __init__(
         self, session: Session, start: _Start, conversation_id: str, fetch: Fetch, starts: deque[_Start]
     ) -> None:
-        self.conversation_id = conversation_id
+        self.conversation_id = str(conversation_id)
         self.source = start.source
         self.source_version = start.version
-        self.steps = 0
+        self._name = conversation_id  # marked where it had to be replaced
         self._session = session
         self._found = session._found
         self._start = start
@@ -141,23 +141,24 @@ class Stream:
         known = stored or {}
         self._next = (self.source_version if head is None else head) + 1
         session, found, start = self._session, self._found, self._start
-        path = Path(self.conversation_id, session.id, session.file, start.state)
-        last = start.version
+        path = Path(self._name, session.id, session.file, start.state)
+        self._last = start.version
         for links in chain(found, start.record):
             for index in links:
                 record = found.records[index]
                 first: int | None = None
                 for event in self._of_record(path, record, index == start.record):
-                    last = known.get(event.id, 0) or self._take()
-                    first = first or last
+                    self._last = known.get(event.id) or self._take()
+                    first = first or self._last
                     yield event
-                session._places[index] = (self.conversation_id, first or last)
+                session._places[index] = (self.conversation_id, first or self._last)
                 if index == session._leaf:
                     session.current = self.conversation_id
             branches = found.records[links[0]].below[1:]
             for branch in branches:
-                seen = {**start.seen, self.conversation_id: last}
-                self._starts.append(_Start(branch, path.state.copy(), self.conversation_id, last, seen))
+                seen = {**start.seen, self.conversation_id: self._last}
+                here = _Start(branch, path.state.copy(), self.conversation_id, self._last, seen)
+                self._starts.append(here)
 
     def _take(self) -> int:
         version = self._next
@@ -189,27 +190,33 @@ class Stream:
             yield self._encoded(event, maker, entry)
 
     def _boundary(self, before: int) -> Callable[[JsonObject], int]:
+        """Where a compaction cuts: before the record that it keeps first, else right before itself.
+
+        `before` is how many events of its record come before the compaction's own.
+        """
+
         def through(value: JsonObject) -> int:
-            kept = self._kept(value)
-            if kept is not None:
-                place = self._session._places.get(kept)
-                if place is not None:
-                    conversation, version = place
-                    if conversation == self.conversation_id or version <= self._start.seen.get(conversation, 0):
-                        return max(version - 1, 0)
-            return max(self._next + before - 1, 0)
+            for kept in self._kept(value):
+                conversation, version = self._session._places.get(kept, ("", 0))
+                last = (
+                    self._last
+                    if conversation == self.conversation_id
+                    else self._start.seen.get(conversation, 0)
+                )
+                if 0 < version <= last:  # it stands on this path
+                    return version - 1
+            return self._last + before
 
         return through
 
-    def _kept(self, value: JsonObject) -> int | None:
-        """The record that a compaction keeps first, by its id or by its place in pi's array of entries."""
+    def _kept(self, value: JsonObject) -> Iterator[int]:
+        """The records that a compaction may mean as first to keep: by id, or by place in pi's array."""
         name = value.get("firstKeptEntryId")
-        if isinstance(name, str):
-            return next((r.index for r in reversed(self._found.records) if r.id == name), None)
         place = value.get("firstKeptEntryIndex")
-        if isinstance(place, int) and 0 <= place < len(self._found.array):
-            return self._found.array[place]
-        return None
+        if isinstance(name, str):
+            yield from (record.index for record in reversed(self._found.records) if record.id == name)
+        elif isinstance(place, int) and 0 <= place < len(self._found.array):
+            yield self._found.array[place]
 
     def _raw(self, record: Record) -> bytes | None:
         if record.length > MAX_LINE_BYTES:
@@ -220,7 +227,11 @@ class Stream:
         return raw
 
     def _encoded(self, event: JsonObject, maker: Maker, entry: JsonObject | None) -> EncodedEvent:
-        plain = within_size(collect(event))
+        plain = collect(event)
+        if (
+            maker.record.length > MAX_EVENT_BYTES // 4
+        ):  # escapes and the envelope make no small record that large
+            plain = within_size(plain)
         try:
             return admit(plain, self.conversation_id, str(plain["id"]))
         except (
