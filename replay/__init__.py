@@ -1,4 +1,4 @@
-"""From a ledger's events to the next model call: plan, neutral messages, requests, and why they are as they are."""
+"""From a ledger's events to the next model call: plan, neutral messages, requests, and the reasons."""
 
 from replay.diagnostics import CODES, Code, Diagnostic
 from replay.materialize import Message, neutral
@@ -24,4 +24,4 @@ __all__ = [
     "targets",
 ]
 
-from replay import providers as _providers  # noqa: E402, F401 - it registers its renderers and their codes
+from replay import providers as _providers  # noqa: F401 - it registers its renderers and their codes

@@ -1,7 +1,7 @@
 """Every code that a plan or a render can report: one table, and the diagnostics themselves.
 
-A diagnostic is data about something left out, moved, renamed or mended. It is never an exception and never blocks.
-`docs/diagnostics.md` is made from the table (`document`).
+A diagnostic is data about something left out, moved, renamed or mended. It is never an exception and never
+blocks. `docs/diagnostics.md` is made from the table (`document`).
 """
 
 from dataclasses import dataclass, field
@@ -80,8 +80,8 @@ CODES: tuple[Code, ...] = (
     ),
     _warning(
         "block_order_assumed",
-        "A step has two signed thinking blocks and not every block has a block_index, so their order is a guess.",
-        "Record block_index on every block; a renderer whose provider freezes thinking leaves out the later ones.",
+        "A step has two signed thinkings and not every block has a block_index: their order is a guess.",
+        "Record block_index on every block; where a provider freezes thinking, the later ones are left out.",
     ),
     _warning(
         "compaction_clamped",
@@ -116,7 +116,7 @@ CODES: tuple[Code, ...] = (
     ),
     _warning(
         "late_tool_result",
-        "A result came after the next step had started; it is user text where it arrived, or hoisted on request.",
+        "A result came after the next step's start; it is user text where it arrived, or hoisted on request.",
         "Wait for results before the next model call, or record progress until the final one.",
     ),
     _info("model_hidden_skipped", "A hidden event is never sent to a model."),
@@ -159,7 +159,7 @@ CODES: tuple[Code, ...] = (
     ),
     _warning(
         "unmatched_tool_call",
-        "A call has no result although the history goes on; a stand-in answers it, or it is left out on request.",
+        "A call has no result and the history goes on; a stand-in answers it, or it is left out on request.",
         "Check whether the tool ran: its outcome is unknown.",
     ),
     _warning(
@@ -183,7 +183,7 @@ def register(*codes: Code) -> None:
 
     Raises `ValueError` when a code is taken by another meaning.
     """
-    global CODES  # noqa: PLW0603 - one table, filled once at import
+    global CODES  # one table, filled at import
     known = {entry.code: entry for entry in CODES}
     for code in codes:
         if known.setdefault(code.code, code) != code:

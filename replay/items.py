@@ -52,8 +52,9 @@ class Turn:
 class Step:
     """One model call: one assistant message, and the tool message with the results of its calls.
 
-    `step_id` is None for a legacy group (rule 10). `record` is its first visible event and `version` that event's:
-    its place. `provider`, `api` and `model` are those of its `step_start`: what its opaque data belongs to.
+    `step_id` is None for a legacy group (rule 10). `record` is its first visible event and `version` that
+    event's: its place. `provider`, `api` and `model` are those of its `step_start`: what its opaque data
+    belongs to.
     """
 
     __slots__ = (
@@ -179,6 +180,15 @@ class Words(Block):
     __slots__ = ()
     kind = "text"
     event: TextComplete
+
+
+def is_nothing(block: Block) -> bool:
+    """True for empty text and for thinking without text, signature, data or metadata (rule 8)."""
+    if isinstance(block, Words):
+        return not block.event.text
+    if isinstance(block, Thinking):
+        return not (block.event.text or block.signed or block.event.provider_metadata)
+    return False
 
 
 class Call(Block):

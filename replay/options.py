@@ -17,9 +17,10 @@ Rung: TypeAlias = Literal["native", "own_state", "no_thinking", "flat_tools", "t
 class Options:
     """Choices of DESIGN.md 7.2; the defaults are the append-only ones.
 
-    `unanswered_calls`: a stand-in error result, or the call is left out (rule 6). `late_results`: user text where
-    they arrived, or moved to their call (rule 5). `pending_calls`: the request is not sendable, or a running call
-    counts as unanswered. `agent_id`: the lane of a sub-agent; None is the main one. `fingerprints`: hash every message.
+    `unanswered_calls`: a stand-in error result, or the call is left out (rule 6). `late_results`: user text
+    where they arrived, or moved to their call (rule 5). `pending_calls`: the request is not sendable, or a
+    running call counts as unanswered. `agent_id`: the lane of a sub-agent; None is the main one.
+    `fingerprints`: hash every message.
     """
 
     unanswered_calls: UnansweredCalls = "synthesize"

@@ -8,8 +8,8 @@ from replay.items import Block, Call, HostedResult, Thinking, Words
 def ordered(blocks: Sequence[Block]) -> tuple[list[Block], bool]:
     """The blocks in message order, and whether that order was recorded.
 
-    By `block_index` when every block has one (a hosted result may go without: it follows its call); else thinking, hosted
-    calls with their results, text, calls, each kind in ledger order.
+    By `block_index` when every block has one (a hosted result may go without: it follows its call); else
+    thinking, hosted calls with their results, text, calls, each kind in ledger order.
     """
     indexed = True
     for block in blocks:

@@ -75,8 +75,8 @@ def plan(events: Iterable[RecordedEvent], options: Options = Options()) -> Plan:
         settling.compaction,
         settling.cut,
         settling.opaque,
-        settling.diagnostics,
-        settling.pending,
+        settling.findings.diagnostics,
+        settling.answers.pending,
         reading.turns,
     )
 

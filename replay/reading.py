@@ -1,7 +1,8 @@
 """One pass over the events of a lane: what belongs together, before anything is decided about it.
 
-Hidden events are as if absent (DESIGN.md 7.2, places). Nothing is left out here: retractions, retries and compactions
-may come after what they concern, so `replay.settling` decides when all is read. Time and memory are linear.
+Hidden events are as if absent (DESIGN.md 7.2, places). Nothing is left out here: retractions, retries and
+compactions may come after what they concern, so `replay.settling` decides when all is read. Time and memory
+are linear.
 """
 
 from collections.abc import Callable, Iterable
@@ -305,4 +306,4 @@ _HANDLERS: dict[type[BaseEvent], Callable[..., None]] = {
     Retraction: Reading._retraction,
     UnknownEvent: Reading._unknown,
 }
-"""What each type does beside giving its step a place; turn_start, token_usage, fork, note and erasure do nothing."""
+"""What each type does beside giving its step a place; the types that are not here do nothing."""

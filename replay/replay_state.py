@@ -1,7 +1,8 @@
 """Replay envelopes (DESIGN.md 7.3, specs/dsh.md 2 and 3): read strictly and whole, or not at all.
 
-Durable content is authoritative. An envelope that cannot be used degrades its one message to plain content, with one of
-sixteen reasons, in the order in which specs/dsh.md 3.2 checks them; nothing is attached "where it fits".
+Durable content is authoritative. An envelope that cannot be used degrades its one message to plain content,
+with one of sixteen reasons, in the order in which specs/dsh.md 3.2 checks them; nothing is attached "where
+it fits".
 """
 
 from collections.abc import Sequence

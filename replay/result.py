@@ -72,8 +72,9 @@ def replay(
 ) -> Result:
     """The request that continues a conversation with `target`, from all its events in version order.
 
-    Pure; nothing in the events makes it fail. To replay an earlier state give the events up to that version: every rule
-    judges by what it is given. Raises `UnknownTarget` and `BadInput` for a target that cannot be rendered for.
+    Pure; nothing in the events makes it fail. To replay an earlier state give the events up to that version:
+    every rule judges by what it is given. Raises `UnknownTarget` and `BadInput` for a target that cannot be
+    rendered for.
     """
     options = options or Options()
     target = Target.of(target)

@@ -11,9 +11,9 @@ from replay.items import Step, Turn
 class Retracted:
     """The events of one lane that some retraction names.
 
-    Event and turn ids hold in the whole conversation, step ids in the retraction's own lane: there its own turn first,
-    else the latest step of that name before it. A named turn or step goes with all its events, late ones too; but when
-    a retraction names its own turn, what the turn records afterwards stays.
+    Event and turn ids hold in the whole conversation, step ids in the retraction's own lane: there its own
+    turn first, else the latest step of that name before it. A named turn or step goes with all its events,
+    late ones too; but when a retraction names its own turn, what the turn records afterwards stays.
     """
 
     __slots__ = ("_events", "_steps", "_turns")
