@@ -51,8 +51,8 @@ class Uses:
 class Overlapping:
     """The calls of one id by turn, for results of a turn that began before the latest calls' turns.
 
-        """The latest unanswered call of turns first seen before `turn`, else the latest of all theirs."""
-    of the turns before a given one is found in logarithmic time.
+    Turns overlap only where something went wrong, but then it may be for thousands of events: the latest
+    call of the turns before a given one is found in logarithmic time.
     """
 
     __slots__ = ("_any", "_open", "_unanswered")
