@@ -1,0 +1,287 @@
+"""Requests to Anthropic by the rule that they break, and their good twins (the notation of specs/providers.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = Any
+MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+SEARCH = {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}
+PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+
+
+def u(*content: Json) -> dict[str, Json]:
+    return {"role": "user", "content": content[0] if _whole(content) else _blocks(content)}
+
+
+def a(*content: Json) -> dict[str, Json]:
+    return {"role": "assistant", "content": content[0] if _whole(content) else _blocks(content)}
+
+
+def _whole(content: tuple[Json, ...]) -> bool:
+    return len(content) == 1 and isinstance(content[0], str | list)
+
+
+def _blocks(content: tuple[Json, ...]) -> list[Json]:
+    return [{"type": "text", "text": item} if isinstance(item, str) else item for item in content]
+
+
+def x(text: str = "words") -> dict[str, Json]:
+    return {"type": "text", "text": text}
+
+
+def T(call_id: Json = "1", args: Json = None, name: str = "read") -> dict[str, Json]:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": {} if args is None else args}
+
+
+def R(call_id: Json = "1", content: Json = "out", **more: Json) -> dict[str, Json]:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **more}
+
+
+def th(text: str = "hm", signature: Json = "sig", **more: Json) -> dict[str, Json]:
+    return {"type": "thinking", "thinking": text, "signature": signature, **more}
+
+
+def srv(call_id: str = "srvtoolu_1") -> dict[str, Json]:
+    return {"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {"query": "q"}}
+
+
+def hits(call_id: str = "srvtoolu_1") -> dict[str, Json]:
+    return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": []}
+
+
+TH0 = {"type": "thinking", "thinking": "hm"}
+REDACTED = {"type": "redacted_thinking", "data": "opaque"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One request; `rules` are the rules that it breaks, none for a good one."""
+
+    name: str
+    messages: list[Json]
+    rules: frozenset[str] = frozenset()
+    extra: dict[str, Json] = field(default_factory=dict)
+    model: str = "claude-opus-5-5"
+    sendable: bool = True
+    original: list[list[Json]] | None = None
+
+    @property
+    def request(self) -> dict[str, Json]:
+        return {"model": self.model, **self.extra, "messages": self.messages}
+
+
+def bad(rules: str, name: str, *messages: Json, **more: Json) -> Row:
+    return Row(f"{rules}: {name}", list(messages), frozenset(rules.split("+")), **more)
+
+
+def good(rules: str, name: str, *messages: Json, **more: Json) -> Row:
+    """A request that breaks nothing; `rules` are those that it comes close to."""
+    return Row(f"{rules}: {name}", list(messages), **more)
+
+
+BAD = [
+    bad("A1", "text instead of a result", u("q"), a(T()), u("x")),
+    bad("A1", "text before the result", u("q"), a(T()), u("x", R())),
+    bad("A1", "text between two results", u("q"), a(T("1"), T("2")), u(R("1"), "x"), u(R("2"))),
+    bad("A1", "a plain string ends the run", u("q"), a(T("1"), T("2")), u(R("1")), u("x"), u(R("2"))),
+    bad("A1", "the next step came first", u("q"), a(T("1")), u("x"), a("y"), u("z")),
+    bad("A1+A9", "a call at the end", u("q"), a(T())),
+    bad("A1", "an open call amid a prefix", u("q"), a(T()), u("x"), a("y"), u("z"), sendable=False),
+    bad("A2", "a result of nothing", u(R("9"))),
+    bad("A2", "a result again, two messages later", u("q"), a(T()), u(R()), a("x"), u(R())),
+    bad("A2", "a result beside another's", u("q"), a(T()), u(R("1"), R("9"))),
+    bad("A3", "two results", u("q"), a(T()), u(R(), R(content="again"))),
+    bad("A3", "two results in two messages", u("q"), a(T()), u(R()), u("x", R())),
+    bad("A4", "an id in two steps", u("q"), a(T()), u(R()), a(T()), u(R())),
+    bad("A5", "an id of the Responses format", u("q"), a(T("call|fc:1")), u(R("call|fc:1"))),
+    bad("A5", "an empty id", u("q"), a(T("")), u(R(""))),
+    bad("A5", "a newline at the end of an id", u("q"), a(T("1\n")), u(R("1\n"))),
+    bad("A5", "a client's id on a server tool", u("q"), a(srv("1"), hits("1"), "x"), u("y"), extra=SEARCH),
+    bad("A6", "arguments in a string", u("q"), a(T(args='{"a":')), u(R())),
+    bad("A6", "arguments in a list", u("q"), a(T(args=[1])), u(R())),
+    bad("A6", "null arguments", u("q"), a({**T(), "input": None}), u(R())),
+    bad("A7", "the assistant first", a("x"), u("q")),
+    bad("A9", "the assistant last", u("q"), a("x")),
+    bad("A10", "an empty text beside a call", u("q"), a("", T()), u(R())),
+    bad("A10", "an empty text of the user", u("q", "")),
+    bad("A10", "an empty text in a result", u("q"), a(T()), u(R(content=[x("")]))),
+    bad("A10", "an empty system block", u("q"), extra={"system": [x("")]}),
+    bad("A11", "a newline", u("q"), a([x("\n")]), u("y")),
+    bad("A11", "a blank string", u(" \t")),
+    bad("A11b", "an empty string of the user", u("q"), a("x"), u("")),
+    bad("A11b", "no blocks of the user", u([]), a("x"), u("y")),
+    bad("A9+A11c", "a blank at the end", u("q"), a([x("x ")])),
+    bad("A11d", "an empty message, old model", u("q"), a([]), u("y"), model="claude-3-haiku-20240307"),
+    bad("A20", "no signature", u("q"), a(TH0, T()), u(R())),
+    bad("A20", "an empty signature", u("q"), a(th("", "")), u("y")),
+    bad("A20", "a null signature", u("q"), a(th("hm", None), "x"), u("y")),
+    bad("A20", "redacted without data", u("q"), a({"type": "redacted_thinking", "data": ""}, "x"), u("y")),
+    bad(
+        "A13+A22",
+        "thinking between others left out",
+        u("q"),
+        a(th("2", "s2"), T()),
+        u(R()),
+        original=[[th("1", "s1"), x("x"), th("2", "s2"), T()]],
+    ),
+    bad("A21", "no response's", u("q"), a(th("1", "s9"), "x"), u("y"), original=[[th("1", "s1"), x("x")]]),
+    bad(
+        "A21",
+        "an altered text",
+        u("q"),
+        a(th("one", "s1"), "x"),
+        u("y"),
+        a("z"),
+        u("w"),
+        original=[[th("1", "s1"), x("x")], [x("z")]],
+    ),
+    bad("A22", "an altered text", u("q"), a(th("1 ", "s1"), T()), u(R()), original=[[th("1", "s1"), T()]]),
+    bad(
+        "A22",
+        "a part left out",
+        u("q"),
+        a(th("1", "s1"), T()),
+        u(R()),
+        original=[[th("1", "s1"), REDACTED, T()]],
+    ),
+    bad(
+        "A22",
+        "another order",
+        u("q"),
+        a(th("2", "s2"), th("1", "s1"), T()),
+        u(R()),
+        original=[[th("1", "s1"), th("2", "s2"), T()]],
+    ),
+    bad(
+        "A23",
+        "the text between left out",
+        u("q"),
+        a(th("1", "s1"), th("2", "s2"), T()),
+        u(R()),
+        original=[[th("1", "s1"), x(""), th("2", "s2"), T()]],
+    ),
+    bad("A24", "a call first", u("q"), a(T()), u(R()), extra=MANUAL),
+    bad("A24", "a call first in the second turn", u("q"), a(th(), "x"), u("q"), a(T()), u(R()), extra=MANUAL),
+    bad("A25", "text before thinking", u("q"), a("x", th(), "z"), u("y"), extra=MANUAL),
+    bad("A9+A26", "thinking at the end", u("q"), a(th())),
+    bad("A9+A26", "redacted thinking at the end", u("q"), a("x", REDACTED)),
+    bad("A29", "a cache point on thinking", u("q"), a(th(cache_control={"type": "ephemeral"}), "x"), u("y")),
+    bad("A29", "thinking of the user", u("q", th())),
+    bad("A30", "an image in an error", u("q"), a(T()), u(R(content=[x(), PNG], is_error=True))),
+    bad("A31", "an object as content", u("q"), a(T()), u(R(content={"a": 1}))),
+    bad("A31", "a call in a result", u("q"), a(T()), u(R(content=[T("2")]))),
+    bad("A32", "a server call without a result", u("q"), a(srv(), "x"), u("y"), extra=SEARCH),
+    bad("A32", "a server result without a call", u("q"), a(hits(), "x"), u("y"), extra=SEARCH),
+    bad("A32", "no result in the next message", u("q"), a(srv(), T()), u(R()), a("x"), u("y"), extra=SEARCH),
+    bad("A33", "the tool is not declared", u("q"), a(srv(), hits(), "x"), u("y")),
+    bad("A34", "after the assistant", u("q"), a("x"), {"role": "system", "content": "s"}, u("y")),
+    bad("A34", "first", {"role": "system", "content": "s"}, u("y")),
+    bad("A40", "five cache points", u(*[{**x(), "cache_control": {"type": "ephemeral"}} for _ in range(5)])),
+    bad("A41", "an unknown role", u("q"), {"role": "tool", "content": "x"}, u("y")),
+    bad("A41", "an unknown block type", u({"type": "video", "data": "x"})),
+    bad("A41", "a key of the response", u("q"), a({**x(), "parsed_output": None}), u("y")),
+    bad("A41", "a call of the user", u("q", T("2")), a("x"), u("y")),
+    bad("A41", "a text that is a number", u({"type": "text", "text": 5})),
+    bad("A41", "content that is null", u("q"), {"role": "assistant", "content": None}, u("y")),
+    bad(
+        "A41",
+        "an image of a type that is not taken",
+        u({**PNG, "source": {**PNG["source"], "media_type": "image/tiff"}}),
+    ),
+    bad("A41", "a tool name with a blank", u("q"), a(T(name="read file")), u(R())),
+    bad("A41", "no messages"),
+    bad("S1", "half a character", u("\ud83d")),
+    bad("S1", "half a character in arguments", u("q"), a(T(args={"a": ["\udc00"]})), u(R())),
+    bad("S1", "half a character in the system prompt", u("q"), extra={"system": "\ud83d"}),
+]
+
+GOOD = [
+    good("A1+A2+A3", "a tool turn", u("q"), a(T()), u(R())),
+    good("A1", "results in another order", u("q"), a(T("1"), T("2")), u(R("2"), R("1"))),
+    good("A1", "results over two user messages", u("q"), a(T("1"), T("2")), u(R("2")), u(R("1"), "x")),
+    good("A1", "text after the results", u("q"), a(T()), u(R(), "x")),
+    good("A1", "calls of two neighbours", u("q"), a(T("1")), a(T("2")), u(R("1"), R("2"))),
+    good("A1+A9+X8", "an open call at the end of a prefix", u("q"), a(T()), sendable=False),
+    good(
+        "A1+X8", "a call half open at the end of a prefix", u("q"), a(T("1"), T("2")), u(R("1")), sendable=False
+    ),
+    good("A4", "ids that differ in case", u("q"), a(T("a")), u(R("a")), a(T("A")), u(R("A"))),
+    good("A5", "the whole alphabet", u("q"), a(T("azAZ09_-")), u(R("azAZ09_-"))),
+    good("A6", "nested arguments", u("q"), a(T(args={"a": [1, {"b": None}]})), u(R())),
+    good("A7", "the user first", u("q"), a("x"), u("y")),
+    good("A8", "two of the user", u("q"), u("y")),
+    good("A8", "three of the user", u("q"), u("y"), u("z")),
+    good("A8", "two of the assistant", u("q"), a("x"), a("y"), u("z")),
+    good("A9+A11c+A26+X8", "a prefix may end with the assistant", u("q"), a("x "), sendable=False),
+    good("A9+A35", "a turn that paused", u("q"), a("x", srv()), extra=SEARCH),
+    good("A10+A11", "white space beside words", u("q\n"), a(" x"), u("\ny")),
+    good("A11b", "an empty string of the assistant", u("q"), a(""), u("y")),
+    good("A11b+A11d", "no blocks of the assistant", u("q"), a([]), u("y")),
+    good("A11c", "a blank at the end of an earlier text", u("q"), a("x "), u("y")),
+    good("A11d", "old model, all filled", u("q"), a("x"), u("y"), model="claude-3-haiku-20240307"),
+    good("A20+A17", "signed thinking with empty text", u("q"), a(th(""), T()), u(R())),
+    good("A20", "redacted thinking", u("q"), a(REDACTED, T()), u(R())),
+    good(
+        "A13+A21+A22+A23",
+        "thinking as it came",
+        u("q"),
+        a(th("1", "s1"), "x", th("2", "s2"), T()),
+        u(R()),
+        original=[[th("1", "s1"), x("x"), th("2", "s2"), T()]],
+    ),
+    good("A22", "all thinking of the turn left out", u("q"), a(T()), u(R()), original=[[th("1", "s1"), T()]]),
+    good(
+        "A13+A22",
+        "a suffix left out of an earlier turn",
+        u("q"),
+        a(th("1", "s1"), "x"),
+        u("y"),
+        a("z"),
+        u("w"),
+        original=[[th("1", "s1"), x("x"), th("2", "s2")], [x("z")]],
+    ),
+    good(
+        "A23",
+        "two thinkings that were neighbours",
+        u("q"),
+        a(th("1", "s1"), th("2", "s2"), "x"),
+        u("y"),
+        original=[[th("1", "s1"), th("2", "s2"), x("x")]],
+    ),
+    good("A24", "thinking first", u("q"), a(th(), T()), u(R()), extra=MANUAL),
+    good(
+        "A24", "no thinking in a later step", u("q"), a(th(), T()), u(R()), a(T("2")), u(R("2")), extra=MANUAL
+    ),
+    good("A24", "no tool loop is open", u("q"), a("x"), u("y"), extra=MANUAL),
+    good("A24", "thinking is adaptive", u("q"), a(T()), u(R()), extra={"thinking": {"type": "adaptive"}}),
+    good(
+        "A25",
+        "thinking is adaptive",
+        u("q"),
+        a("x", th(), "z"),
+        u("y"),
+        extra={"thinking": {"type": "adaptive"}},
+    ),
+    good("A25", "thinking first", u("q"), a(th(), "x", th(), "z"), u("y"), extra=MANUAL),
+    good("A26", "thinking alone amid the history", u("q"), a(th()), u("y")),
+    good("A26", "a thinking tail amid the history", u("q"), a("x", th()), u("y")),
+    good("A29", "a cache point on text", u({**x(), "cache_control": {"type": "ephemeral"}})),
+    good("A30", "text in an error", u("q"), a(T()), u(R(content=[x()], is_error=True), PNG)),
+    good("A31+A30", "an image in a result", u("q"), a(T()), u(R(content=[x(), PNG]))),
+    good("A31", "a result without content", u("q"), a(T()), u({"type": "tool_result", "tool_use_id": "1"})),
+    good("A32+A33", "a search", u("q"), a(srv(), hits(), "x"), u("y"), extra=SEARCH),
+    good("A32", "a mixed batch", u("q"), a(srv(), T()), u(R()), extra=SEARCH),
+    good("A32", "a mixed batch, answered", u("q"), a(srv(), T()), u(R()), a(hits(), "x"), u("y"), extra=SEARCH),
+    good("A34", "after the user", u("q"), {"role": "system", "content": "s"}, a("x"), u("y")),
+    good("A34", "at the end", u("q"), {"role": "system", "content": "s"}),
+    good("A40", "four cache points", u(*[{**x(), "cache_control": {"type": "ephemeral"}} for _ in range(4)])),
+    good(
+        "A41",
+        "an image by URL",
+        u({"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}),
+    ),
+    good("A41", "a block's own optional keys", u("q"), a({**T(), "caller": {"type": "direct"}}), u(R())),
+    good("S1", "a whole character of two halves", u("\U0001f600")),
+]
