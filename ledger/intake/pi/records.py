@@ -33,6 +33,9 @@ ENTRY_TYPES = frozenset(
         "context_edit",
     }
 )
+HEADER = "session header"
+"""The key of the session's own header: no entry id has a blank."""
+
 DAMAGED = ""
 """The `kind` of a record whose bytes are not a JSON object."""
 
@@ -217,6 +220,8 @@ class _Reader:
         used: Counter[str] = Counter()
         for record, content in zip(self._found.records, self._content_keys, strict=True):
             key = content if self._legacy or record.id is None or record.kind == DAMAGED else record.id
+            if record.index == self._found.header:
+                key = HEADER  # pi rewrites it when it lifts a file
             used[key] += 1
             record.key = key if used[key] == 1 else f"{key}#{used[key]}"
             if used[key] == 2 and record.id is not None and not self._legacy and record.kind != DAMAGED:
