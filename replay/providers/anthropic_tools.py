@@ -95,7 +95,8 @@ class HostedTools:
         if problem is not None:
             return problem
         if call.hosted_result is None:
-            if any(message.role != "tool" for message in self._messages[at + 1 :]):
+            over = call.step.turn.terminal is not None and call.step.finish_reason != "pause_turn"
+            if over or any(message.role != "tool" for message in self._messages[at + 1 :]):
                 return "it has no result in its turn"
         else:
             if isinstance(result := self._result(call.hosted_result), str):
