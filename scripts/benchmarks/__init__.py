@@ -1,0 +1,1 @@
+"""Benchmarks: every figure beside its peer in the same run. `scripts/bench --help`."""

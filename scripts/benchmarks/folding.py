@@ -1,0 +1,114 @@
+"""From events to rows and to requests: a 100,000-event conversation beside the bare decode of its bytes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ledger import Ledger, RecordedEvent
+from ledger.events import decode
+from projections.conversation import State, apply, changes
+from replay.options import Options
+from replay.result import replay
+from scripts.benchmarks.corpus import encoded, recorded
+from scripts.benchmarks.measure import Figure, Target, interleave
+from scripts.benchmarks.settings import Settings
+
+LONG = 100_000
+SHORT = 1_000
+
+
+def fold(settings: Settings) -> Iterator[Figure]:
+    """The fold and plan+render, decoding included, beside the decode alone."""
+    count = settings.size(LONG, quick=5_000)
+    bodies = encoded("c", count)
+
+    def fresh(work: Callable[[list[RecordedEvent]], object]) -> Callable[[], Callable[[], object]]:
+        """Events that nobody has decoded yet."""
+
+        def prepare() -> Callable[[], object]:
+            events = recorded(bodies, "c")
+            return lambda: work(events)
+
+        return prepare
+
+    def fold_all(events: list[RecordedEvent]) -> object:
+        state = State("c")
+        for event in events:
+            apply(state, event)
+        return changes(state)
+
+    def fold_in_batches(events: list[RecordedEvent]) -> object:
+        state = State("c")
+        for number, event in enumerate(events):
+            apply(state, event)
+            if number % 500 == 499:
+                changes(state)
+        return changes(state)
+
+    plain = Options(fingerprints=False)
+    anthropic = {"provider": "anthropic", "model": "claude-opus-4-5"}
+    contenders = {
+        "bare decode": fresh(lambda events: [decode(event.body) for event in events]),
+        "fold": fresh(fold_all),
+        "fold, changes every 500": fresh(fold_in_batches),
+        "plan+render neutral": fresh(lambda events: replay(events, "c", "neutral", plain)),
+        "plan+render anthropic": fresh(lambda events: replay(events, "c", anthropic, plain)),
+        "the same with fingerprints": fresh(lambda events: replay(events, "c", anthropic)),
+    }
+    rounds = interleave(contenders, settings.rounds)
+    case = f"{count:,} events, decode included"
+    bounds = {"fold": 2.5, "plan+render neutral": 2.5, "plan+render anthropic": 2.5}
+    yield rounds.plain(case, "bare decode", count)
+    for name in list(contenders)[1:]:
+        bound = bounds.get(name)
+        target = Target(bound, at_least=False) if bound else None
+        yield rounds.compare(case, name, "bare decode", count, target, speed=False)
+
+
+def show_postgres(settings: Settings) -> Iterator[Figure]:
+    """`show` of the last 50 rows on PostgreSQL."""
+    with settings.server.database() as url:
+        yield from _show("postgres", url, settings)
+
+
+def show_sqlite(settings: Settings) -> Iterator[Figure]:
+    """`show` of the last 50 rows on SQLite."""
+    with tempfile.TemporaryDirectory(prefix="turnledger-bench-") as folder:
+        yield from _show("sqlite", f"sqlite:///{Path(folder) / 'ledger.db'}", settings)
+
+
+def _show(engine: str, url: str, settings: Settings) -> Iterator[Figure]:
+    from scripts.benchmarks.projecting import open_projected, project
+
+    long = settings.size(LONG, quick=10_000)
+    with open_projected(url) as ledger:
+        for name, count in (("long", long), ("short", SHORT)):
+            batch = encoded(name, count)
+            for at in range(0, count, 5_000):
+                ledger.append_encoded(name, batch[at : at + 5_000])
+        project(ledger)
+
+        def times(name: str) -> Callable[[], Callable[[], object]]:
+            return lambda: lambda: [_last_rows(ledger, name) for _ in range(10)]
+
+        rounds = interleave({f"of {SHORT:,}": times("short"), f"of {long:,}": times("long")}, settings.rounds)
+    figure = rounds.compare(
+        f"show the last 50 rows, {engine}",
+        f"of {long:,}",
+        f"of {SHORT:,}",
+        10,
+        Target(3, at_least=False),
+        speed=False,
+    )
+    figure.unit = "views/s"
+    yield figure
+
+
+def _last_rows(ledger: Ledger, name: str) -> object:
+    from projections.view import view
+
+    seen = view(ledger, name, last=50)
+    assert len(seen.rows) == 50
+    return seen
