@@ -1,6 +1,7 @@
 """From a ledger's events to the next model call: plan, neutral messages, requests, and the reasons."""
 
-from replay.diagnostics import CODES, Code, Diagnostic
+from replay.diagnostics import Code, Diagnostic, codes
+from replay.explain import Explanation, Fate, explain_event, explain_message, explain_versions
 from replay.materialize import Message, neutral
 from replay.options import Options, Target
 from replay.plan import Plan, plan
@@ -8,15 +9,20 @@ from replay.render import Rendered, renderer, targets
 from replay.result import Result, replay
 
 __all__ = [
-    "CODES",
     "Code",
     "Diagnostic",
+    "Explanation",
+    "Fate",
     "Message",
     "Options",
     "Plan",
     "Rendered",
     "Result",
     "Target",
+    "codes",
+    "explain_event",
+    "explain_message",
+    "explain_versions",
     "neutral",
     "plan",
     "renderer",

@@ -20,7 +20,9 @@ def superseded(reading: Reading, findings: Findings) -> set[Step]:
             continue
         later_block = False
         for step in reversed(turn.steps):
-            if step.replaced_by is not None and not all(map(gone, step.replaced_by)):
+            if step.replaced_by is not None and any(
+                not gone(record, turn.named.get(record.step_id or "")) for record in step.replaced_by
+            ):
                 over = turn.terminal is not None or reading.user_after(turn.turn_id, step.version)
                 answered = any(isinstance(block, Call) and block.answered for block in step.blocks)
                 if not answered and (later_block or not over):

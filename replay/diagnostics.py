@@ -173,9 +173,10 @@ CODES: tuple[Code, ...] = (
         "Run audit verify; upgrade, if the event is from a newer version.",
     ),
 )
-"""The codes of the plan, by name; providers add theirs in `replay.providers`."""
+"""The codes of the plan, by name; renderers add theirs (`register`)."""
 
 SEVERITY: dict[str, Severity] = {entry.code: entry.severity for entry in CODES}
+_BY_CODE: dict[str, Code] = {entry.code: entry for entry in CODES}
 
 
 def register(*codes: Code) -> None:
@@ -183,10 +184,37 @@ def register(*codes: Code) -> None:
 
     Raises `ValueError` when a code is taken by another meaning.
     """
-    global CODES  # one table, filled at import
-    known = {entry.code: entry for entry in CODES}
     for code in codes:
-        if known.setdefault(code.code, code) != code:
+        if _BY_CODE.setdefault(code.code, code) != code:
             raise ValueError(f"diagnostic code {code.code} has two meanings")
         SEVERITY[code.code] = code.severity
-    CODES = tuple(known[name] for name in sorted(known))
+
+
+def codes() -> list[Code]:
+    """Every code there is, those of renderers included, by name."""
+    return [_BY_CODE[name] for name in sorted(_BY_CODE)]
+
+
+def meaning(code: str) -> str:
+    """What a code means, in a sentence; nothing for one that is not in the table."""
+    entry = _BY_CODE.get(code)
+    return entry.meaning if entry is not None else ""
+
+
+def document() -> str:
+    """The table as a Markdown page: `docs/diagnostics.md`."""
+    lines = [
+        "# Diagnostics",
+        "",
+        "A replay never fails over what a ledger holds. What it leaves out, moves, renames or mends it says,",
+        "as data: a diagnostic has a `code`, a `severity` (`info` or `warning`), the `version` and `event_id`",
+        "that it is about, `turn_id`, `step_id`, and a `detail` object. None of them blocks; whether a request",
+        "can be sent is `sendable`.",
+        "",
+        "This page is made from the table in `replay/diagnostics.py` and the providers' additions.",
+        "",
+        "| code | severity | meaning | what to do |",
+        "|---|---|---|---|",
+    ]
+    lines += (f"| `{entry.code}` | {entry.severity} | {entry.meaning} | {entry.advice} |" for entry in codes())
+    return "\n".join(lines) + "\n"

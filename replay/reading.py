@@ -55,6 +55,7 @@ class Reading:
         self.any_retry = False
         self._calls: dict[str, Call | Uses] = {}
         self._opened = False  # a user message or a step was seen: later system messages keep their place
+        self._last_step: Step | None = None
         self._group: Step | None = None  # the legacy group that is open
         self._group_open = 0  # its calls without a final result
         self._group_text = False
@@ -113,6 +114,7 @@ class Reading:
     def _begin(self, turn: Turn, step_id: str | None, record: RecordedEvent) -> Step:
         step = Step(turn, step_id, record)
         self.last_place = record.version
+        self._last_step = step
         self._opened = True
         turn.steps.append(step)
         self.items.append(step)
@@ -216,7 +218,12 @@ class Reading:
         elif known is not None or not final:
             call.unused = _added(call.unused, record)
         else:
-            step = call.step if event.step_id is None else self._named(turn, event.step_id, record)
+            if event.step_id is not None:
+                step = self._named(turn, event.step_id, record)
+            elif self.last_place > call.version and self._last_step is not None:
+                step = self._last_step  # nothing says which step recorded it: the one that had begun last
+            else:
+                step = call.step
             call.hosted_result = HostedResult(record, event, step, call)
             step.blocks.append(call.hosted_result)
 
