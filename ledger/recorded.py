@@ -9,6 +9,8 @@ from ledger.events import SCHEMA, BaseEvent, Event, decode, encode
 
 SALT_BYTES = 16
 COMMITMENT_BYTES = 32
+# How a header says that: inside a JSON string the quotes would be escaped. Parsing it all costs as much as the body.
+_CURRENT_SCHEMA = f',"schema":{SCHEMA},'.encode()
 _HEADER_FIELDS = ("event_id", "turn_id", "step_id", "actor", "schema", "recorded_at")
 
 
@@ -95,8 +97,8 @@ class RecordedEvent(Notification):
         book: int,
         position: int,
     ) -> "RecordedEvent":
-        """An event from its stored columns. The header's fields are read when first asked for: most readers want the
-        event alone. `erased` is the 32-byte commitment and the skeleton of an event that has no `state` any more.
+        """An event from its stored columns. The header's fields are read when first asked for: most readers
+        want the event alone. `erased`: the 32-byte commitment and the skeleton of an event without a `state`.
         """
         recorded = cls.__new__(cls)
         fields = recorded.__dict__
@@ -139,7 +141,8 @@ class RecordedEvent(Notification):
         """
         kept = self.__dict__.get("_event")
         if kept is None:
-            kept = self.__dict__["_event"] = decode(self.state[SALT_BYTES:], self.schema)
+            schema = SCHEMA if _CURRENT_SCHEMA in self.header else self.schema
+            kept = self.__dict__["_event"] = decode(self.state[SALT_BYTES:], schema)
         return cast(Event, kept)
 
     @classmethod
