@@ -6,7 +6,9 @@ import random
 from collections.abc import Iterator
 
 from ledger.admission import admit
+from ledger.chain import header_writer
 from ledger.events import (
+    SCHEMA,
     BaseEvent,
     Complete,
     StepFinish,
@@ -133,11 +135,19 @@ def encoded(conversation_id: str, events: int, seed: int = 1) -> list[EncodedEve
 
 def recorded(bodies: list[EncodedEvent], conversation_id: str) -> list[RecordedEvent]:
     """The same as the store gives it back, not decoded yet."""
+    header = header_writer("default", conversation_id, "local", 1_764_500_000_000_000, SCHEMA)
     salt = bytes(16)
-    header = b'{"event_id":"e","turn_id":"t","step_id":"s","actor":"local","schema":1,"recorded_at":1}'
     return [
         RecordedEvent.stored(
-            "default", conversation_id, version, event.type, header, salt + event.body, None, 0, version
+            "default",
+            conversation_id,
+            version,
+            event.type,
+            header(event.id, event.step_id, event.turn_id, event.type, version),
+            salt + event.body,
+            None,
+            0,
+            version,
         )
         for version, event in enumerate(bodies, 1)
     ]
