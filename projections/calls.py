@@ -30,10 +30,11 @@ def take_call(state: State, version: int, event: ToolStart, lane: Lane, turn: Tu
     call.sort = call_place(step, call)
     step.calls.append(call)
     step.open_calls += 1
+    state.touch(step)
     turn.items.append(call)
     state.by_version[version] = call
     state.callers[call.call_id] = call
-    ids = state.ids_of(lane, call.call_id, hidden, turn)
+    ids = state.ids_of(lane, call.call_id, hidden)
     if ids.add(call):
         state.renumber[ids] = None
     ended = turn.ended()
@@ -47,7 +48,7 @@ def take_result(
 ) -> None:
     """A result: shown at the call it belongs to, else as an orphan where it was."""
     hidden = event.visibility == "hidden"
-    ids = state.ids_of(lane, event.tool_call_id, hidden, turn)
+    ids = state.ids_of(lane, event.tool_call_id, hidden)
     call = ids.match(turn.first)
     if call is None:
         place = (
@@ -63,13 +64,13 @@ def take_result(
     if final or not call.final:
         if final and not call.final:
             call.final = True
+            call.last_final = version
             ids.answer(call)
             state.stop(call)
             of = call.step
             of.answered = True
             of.open_calls -= 1
-            if of.named:
-                state.touch(of)
+            state.touch(of)
             if of is lane.group and not of.open_calls:
                 lane.group = None  # a legacy group ends when all its calls are answered
         elif call.results and not call.final:
@@ -95,7 +96,7 @@ def take_approval(
     state: State, version: int, event: ToolApproval, lane: Lane, turn: Turn, _step: Step | None
 ) -> None:
     """What a person or a policy said to a call."""
-    ids = state.ids_of(lane, event.tool_call_id, event.visibility == "hidden", turn)
+    ids = state.ids_of(lane, event.tool_call_id, event.visibility == "hidden")
     call = ids.match(turn.first)
     if call is None:
         take_note(state, version, event, lane, turn)

@@ -109,7 +109,6 @@ def apply(state: State, recorded: RecordedEvent) -> None:
         step = turn.steps.get(step_id) or state.step(turn, step_id)
         if step is None:
             step = state.open_step(turn, step_id, version)
-        step.last = version
         if not (step.started or hidden):
             start_step(state, lane, step)
     handler = _HANDLERS.get(kind)

@@ -3,8 +3,7 @@
 Turns stand by first event; inside a turn user rows, notes and steps by first event; inside a step the
 assistant row, then tool rows in the order of the calls; the turn row last. A sub-agent's turn takes its parent
 tool row's key as its prefix, so its rows stand between that row and the next one. Keys are made of fixed-width
-big-endian numbers, so an index over them (SQLite BLOB, PostgreSQL bytea) reads a view in order, forwards or from
-the end.
+big-endian numbers, so an index over them (BLOB or bytea) reads a view in order, forwards or from the end.
 """
 
 WIDTH = 6

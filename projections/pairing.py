@@ -30,8 +30,6 @@ class Ids:
         self.open_turns: list[int] = []
         self.answered: dict[int, Call] = {}  # the last answered one of each turn
         self.answered_turns: list[int] = []
-        self.loaded: set[int] = set()  # turns for which a shelf was asked
-        self.whole = True  # `calls` is all of them
 
     def add(self, call: Call) -> bool:
         """A new call, unanswered. True when it stands before an earlier one: all are to be numbered anew."""
@@ -45,6 +43,20 @@ class Ids:
             return True
         self.top = place
         return False
+
+    def restore(self, call: Call) -> None:
+        """A call that was there before, loaded in any order."""
+        self.count += 1
+        self.calls.append(call)
+        if self.latest is None or self.latest.first < call.first:
+            self.latest = call
+        self.top = max(self.top, message_order(call))
+        if not call.final:
+            self.hold(call)
+            return
+        done = self.answered.get(call.turn.first)
+        if done is None or done.last_final < call.last_final:
+            self.close(call)
 
     def hold(self, call: Call) -> None:
         """Take an unanswered call into the ones that wait."""

@@ -10,15 +10,14 @@ from projections.state import Move, State
 def reorder_calls(state: State, step: Step) -> None:
     """The step's blocks have no full set of indexes any more: its calls stand in the fixed order."""
     if state.shelf is not None:
-        state.shelf.calls(state, step)
+        state.shelf.step_calls(state, step)
     for call in step.calls:
         old, call.sort = call.sort, call_place(step, call)
         if old == call.sort:
             continue
         state.touch(call)
-        ids = state.ids_of(call.turn.lane, call.call_id, call.hidden, call.turn)
-        if ids.count > 1:
-            state.renumber[ids] = None
+        ids = state.ids_of(call.turn.lane, call.call_id, call.hidden)
+        state.renumber[ids] = None
         if call.nested or state.shelf is not None:
             state.moves.append(Move(old, call.sort))
             _carry(state, call, len(old))

@@ -6,9 +6,14 @@ between batches. Records refer to each other as objects while they are in memory
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from ledger.events import Json, JsonObject
 from projections.clock import earlier, later
 from projections.usage import Totals
+
+Block: TypeAlias = tuple[int | None, int, bool, str | JsonObject]
+"""A block of a step: its index, its version, whether it is hidden, and its text or thought."""
 
 
 class Record:
@@ -25,10 +30,14 @@ class Record:
     retracted: bool = False
 
 
-class Lane:
+class Lane(Record):
     """The main agent (`agent` is None) or one sub-agent, and what its history looks like at this point."""
 
+    kind = "lane"
+    sort = b""
+
     def __init__(self, agent: str | None) -> None:
+        self.first = self.last = 0
         self.agent = agent
         self.turns: dict[str, Turn] = {}
         self.running: dict[
@@ -44,7 +53,6 @@ class Lane:
         self.hidden_group: Step | None = None
         self.parents: dict[str, int] = {}  # parent call id -> version of the call that started the lane
         self.parent: str | None = None
-        self.changed = False
 
 
 class Turn(Record):
@@ -145,6 +153,7 @@ class Call(Record):
     at: str | None = None
     seen = 0
     final = False  # a final result came
+    last_final = 0  # version of the result that answered it
     result_version = 0
     result: Json = None
     is_error = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ledger.events import Retraction
-from projections.records import Call, Step, Turn
+from ledger.events import Retraction, ToolResult
+from projections.records import Call, Record, Step, Turn
 from projections.state import State
 
 
@@ -22,7 +22,7 @@ def retract(state: State, version: int, event: Retraction, turn: Turn | None) ->
             step.retracted = True
             state.touch(step)
             if state.shelf is not None:
-                state.shelf.calls(state, step)
+                state.shelf.step_calls(state, step)
             for call in step.calls:
                 state.touch(call)
     for event_id in event.event_ids or ():
@@ -40,6 +40,8 @@ def _retract_event(state: State, version: int, event_id: str) -> None:
             step.gone.add(found.version)
             state.touch(step)
         return
+    if isinstance(event, ToolResult) and state.shelf is not None:
+        state.shelf.named_calls(state, event.tool_call_id)
     record = state.record(found.version)
     if record is None:
         return
@@ -54,7 +56,9 @@ def _step(
     state: State, version: int, agent: str | None, turn_id: str | None, step_id: str | None
 ) -> Step | None:
     if step_id is None:
-        group = state.record(version)
+        group: Record | None = state.by_version.get(version)
+        if group is None and state.shelf is not None:
+            group = state.shelf.group_at(state, state.lane(agent), version)
         return group if isinstance(group, Step) else None
     turn = state.turn(state.lane(agent), turn_id) if turn_id is not None else None
     return state.step(turn, step_id) if turn is not None else None

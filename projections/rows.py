@@ -7,7 +7,7 @@ from typing import cast
 from ledger.events import Json, JsonObject, ToolResult, UserMessage
 from projections.clock import elapsed_ms
 from projections.notes import content_text
-from projections.records import Call, Plain, Record, Step, Turn
+from projections.records import Block, Call, Plain, Record, Step, Turn
 from projections.usage import summed
 
 
@@ -80,7 +80,8 @@ def superseded(step: Step) -> bool:
     return turn.last_block > step.first or not turn.over()
 
 
-def _place(block: tuple[int | None, int, bool, str | JsonObject]) -> tuple[int, int]:
+def block_place(block: Block) -> tuple[int, int]:
+    """Order of a step's blocks while every kept one has an index."""
     return (block[0] or 0, block[1])
 
 
@@ -89,7 +90,7 @@ def _assistant(step: Step, conversation_id: str) -> JsonObject | None:
     if not blocks:
         return None
     if len(blocks) > 1 and not step.unindexed:
-        blocks = sorted(blocks, key=_place)
+        blocks = sorted(blocks, key=block_place)
     texts: list[str] = []
     thinking: list[Json] = []
     hidden: list[Json] = []

@@ -16,8 +16,6 @@ def settle(state: State) -> None:
         _settle_turn(state, turn)
     state.touched = []
     for ids in state.renumber:
-        if state.shelf is not None:
-            state.shelf.all_ids(state, ids)
         for call in ids.number():
             state.touch(call)
     state.renumber = {}

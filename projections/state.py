@@ -45,13 +45,11 @@ class Shelf(Protocol):
 
     def record(self, state: State, version: int) -> Record | None: ...
 
-    def ids(self, state: State, lane: Lane, call_id: str, hidden: bool, turn: Turn) -> Ids | None: ...
+    def group_at(self, state: State, lane: Lane, version: int) -> Step | None: ...
 
-    def all_ids(self, state: State, ids: Ids) -> None: ...
+    def named_calls(self, state: State, call_id: str) -> None: ...
 
-    def caller(self, state: State, call_id: str, lane: Lane) -> Call | None: ...
-
-    def calls(self, state: State, step: Step) -> None: ...
+    def step_calls(self, state: State, step: Step) -> None: ...
 
     def watched(self, state: State, turn: Turn) -> None: ...
 
@@ -80,7 +78,7 @@ class State:
         self.ids: dict[tuple[str | None, str, bool], Ids] = {}
         self.turns: dict[str, list[Turn]] = {}  # by turn id, of all lanes
         self.callers: dict[str, Call] = {}  # the last call of any lane by its id
-        self.latest_steps: dict[str, Step] = {}
+        self.latest_steps: dict[str, Step] = {}  # started since the state is in memory
         self.by_version: dict[int, Record] = {}  # user rows, notes, orphans, calls (by their results too)
         self.dirty: list[Record] = []
         self.touched: list[Turn] = []  # turns whose facts may have changed
@@ -98,8 +96,10 @@ class State:
     def lane(self, agent: str | None) -> Lane:
         lane = self.lanes.get(agent)
         if lane is None:
-            lane = (self.shelf.lane(self, agent) if self.shelf else None) or Lane(agent)
-            self.lanes[agent] = lane
+            lane = self.shelf.lane(self, agent) if self.shelf is not None else None
+            if lane is None:
+                lane = self.lanes[agent] = Lane(agent)
+                lane.first = self.version + 1
         return lane
 
     def turn(self, lane: Lane, turn_id: str) -> Turn | None:
@@ -148,7 +148,7 @@ class State:
 
     def _caller(self, call_id: str, lane: Lane) -> Call | None:
         if self.shelf is not None:
-            return self.shelf.caller(self, call_id, lane)
+            self.shelf.named_calls(self, call_id)
         main = self.ids.get((None, call_id, False))
         if main is not None and lane.agent is not None and main.latest is not None and not main.latest.final:
             return main.latest
@@ -166,6 +166,7 @@ class State:
     def open_step(self, turn: Turn, step_id: str | None, version: int) -> Step:
         step = Step(turn, step_id, version, item(turn.prefix, version))
         turn.items.append(step)
+        self.touch(step)
         turn.steps[step_id if step_id is not None else f"\0{version}"] = step
         if step_id is not None:
             self.latest_steps[step_id] = step
@@ -185,15 +186,14 @@ class State:
             record = self.shelf.record(self, version)
         return record
 
-    def ids_of(self, lane: Lane, call_id: str, hidden: bool, turn: Turn) -> Ids:
-        """The calls of one id in one lane; of earlier ones at least those a result of `turn` can answer."""
+    def ids_of(self, lane: Lane, call_id: str, hidden: bool) -> Ids:
+        """The calls of one id in one lane, visible or hidden ones."""
+        if self.shelf is not None:
+            self.shelf.named_calls(self, call_id)
         key = (lane.agent, call_id, hidden)
         ids = self.ids.get(key)
-        if self.shelf is not None and (ids is None or turn.first not in ids.loaded):
-            ids = self.shelf.ids(self, lane, call_id, hidden, turn) or ids
         if ids is None:
             ids = self.ids[key] = Ids(lane, call_id, hidden)
-        ids.loaded.add(turn.first)
         return ids
 
     def run(self, call: Call) -> None:

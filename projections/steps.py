@@ -14,6 +14,7 @@ from projections.usage import add_usage
 def start_step(state: State, lane: Lane, step: Step) -> None:
     """A step's first visible event: the lane goes on, and leaves other steps' unanswered calls behind."""
     step.started = True
+    state.touch(step)
     for first in list(lane.running):
         calls = lane.running[first]
         state.close([call for call in calls if call.step is not step])
@@ -36,7 +37,6 @@ def legacy_group(state: State, version: int, lane: Lane, turn: Turn, hidden: boo
         else:
             lane.group = group
             start_step(state, lane, group)
-    group.last = version
     return group
 
 
