@@ -28,7 +28,8 @@ class Findings:
 
     def after_terminal(self, record: RecordedEvent, step_id: str | None = None) -> None:
         """Report a replayed event that came after its own turn's end."""
-        if record.turn_id is not None and self._turns[record.turn_id].ended_before(record.version):
+        turn = self._turns.get(record.turn_id) if record.turn_id is not None else None
+        if turn is not None and turn.ended_before(record.version):
             self.say("after_terminal", record, step_id)
 
     def mark(self) -> int:

@@ -118,7 +118,8 @@ class Settling:
                 code = "retracted_skipped" if gone(record) else "unmatched_tool_result"
                 say(code, record, tool_call_id=result_of(record).tool_call_id)
         for record in self._reading.retry_ignored:
-            step = self._reading.turns[record.turn_id or ""].named.get(record.step_id or "")
+            turn = self._reading.turns.get(record.turn_id or "")
+            step = turn.named.get(record.step_id or "") if turn is not None else None
             if record.version > cut and not gone(record, step):
                 say("retry_ignored", record, retry_of=getattr(record.event, "retry_of", None))
 

@@ -60,7 +60,8 @@ def step(state: Any, *blocks: dict[str, Any], source: dict[str, Any] | None = No
         ({"response": RESPONSE, "blocks": [{"type": "audio"}]}, "block 0 has an unknown type"),
         ({"response": RESPONSE, "blocks": [{"type": "text", "thoughtSignature": 1}]},
          "block 0 thoughtSignature must be a string"),
-        ({"response": RESPONSE, "blocks": [{"type": "text", "redacted": 1}]}, "block 0 redacted must be boolean"),
+        ({"response": RESPONSE, "blocks": [{"type": "text", "redacted": 1}]},
+         "block 0 redacted must be boolean"),
     ],
 )  # fmt: skip
 def test_a_malformed_envelope_says_the_first_thing_wrong(state: Any, reason: str) -> None:
