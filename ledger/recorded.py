@@ -9,9 +9,9 @@ from ledger.events import SCHEMA, BaseEvent, Event, decode, encode
 
 SALT_BYTES = 16
 COMMITMENT_BYTES = 32
-# How a header says that: inside a JSON string the quotes would be escaped. Parsing it all costs as much as the body.
+# How a header says that: inside a JSON string the quotes would be escaped. Parsing it costs as much as the body.
 _CURRENT_SCHEMA = f',"schema":{SCHEMA},'.encode()
-_HEADER_FIELDS = ("event_id", "turn_id", "step_id", "actor", "schema", "recorded_at")
+_HEADER_FIELDS = ("turn_id", "step_id", "actor", "schema", "recorded_at")
 
 
 class EncodedEvent(NamedTuple):
@@ -90,6 +90,7 @@ class RecordedEvent(Notification):
         tenant: str,
         conversation_id: str,
         version: int,
+        event_id: str,
         kind: str,
         header: bytes,
         state: bytes | None,
@@ -105,6 +106,7 @@ class RecordedEvent(Notification):
         fields["tenant"] = tenant
         fields["conversation_id"] = fields["originator_id"] = conversation_id
         fields["version"] = fields["originator_version"] = version
+        fields["event_id"] = event_id
         fields["type"] = fields["topic"] = kind
         fields["header"] = header
         fields["book"] = book

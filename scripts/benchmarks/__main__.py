@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import click
 from rich.console import Console
 
-from scripts.benchmarks import appending, folding, memory, reading, report
+from scripts.benchmarks import appending, folding, memory, reading, report, showing
 from scripts.benchmarks.measure import Figure
 from scripts.benchmarks.settings import Settings
 
@@ -18,8 +18,8 @@ CASES: dict[str, Callable[[Settings], Iterator[Figure]]] = {
     "read-postgres": reading.read_postgres,
     "read-sqlite": reading.read_sqlite,
     "fold": folding.fold,
-    "show-postgres": folding.show_postgres,
-    "show-sqlite": folding.show_sqlite,
+    "show-postgres": showing.show_postgres,
+    "show-sqlite": showing.show_sqlite,
     "memory": memory.memory,
 }
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from ledger import Ledger, RecordedEvent
+from ledger import RecordedEvent
 from ledger.events import decode
 from projections.conversation import State, apply, changes
 from replay.options import Options
@@ -16,7 +14,6 @@ from scripts.benchmarks.measure import Figure, Target, interleave
 from scripts.benchmarks.settings import Settings
 
 LONG = 100_000
-SHORT = 1_000
 
 
 def fold(settings: Settings) -> Iterator[Figure]:
@@ -65,50 +62,3 @@ def fold(settings: Settings) -> Iterator[Figure]:
         bound = bounds.get(name)
         target = Target(bound, at_least=False) if bound else None
         yield rounds.compare(case, name, "bare decode", count, target, speed=False)
-
-
-def show_postgres(settings: Settings) -> Iterator[Figure]:
-    """`show` of the last 50 rows on PostgreSQL."""
-    with settings.server.database() as url:
-        yield from _show("postgres", url, settings)
-
-
-def show_sqlite(settings: Settings) -> Iterator[Figure]:
-    """`show` of the last 50 rows on SQLite."""
-    with tempfile.TemporaryDirectory(prefix="turnledger-bench-") as folder:
-        yield from _show("sqlite", f"sqlite:///{Path(folder) / 'ledger.db'}", settings)
-
-
-def _show(engine: str, url: str, settings: Settings) -> Iterator[Figure]:
-    from scripts.benchmarks.projecting import open_projected, project
-
-    long = settings.size(LONG, quick=10_000)
-    with open_projected(url) as ledger:
-        for name, count in (("long", long), ("short", SHORT)):
-            batch = encoded(name, count)
-            for at in range(0, count, 5_000):
-                ledger.append_encoded(name, batch[at : at + 5_000])
-        project(ledger)
-
-        def times(name: str) -> Callable[[], Callable[[], object]]:
-            return lambda: lambda: [_last_rows(ledger, name) for _ in range(10)]
-
-        rounds = interleave({f"of {SHORT:,}": times("short"), f"of {long:,}": times("long")}, settings.rounds)
-    figure = rounds.compare(
-        f"show the last 50 rows, {engine}",
-        f"of {long:,}",
-        f"of {SHORT:,}",
-        10,
-        Target(3, at_least=False),
-        speed=False,
-    )
-    figure.unit = "views/s"
-    yield figure
-
-
-def _last_rows(ledger: Ledger, name: str) -> object:
-    from projections.view import view
-
-    seen = view(ledger, name, last=50)
-    assert len(seen.rows) == 50
-    return seen

@@ -444,8 +444,8 @@ except DatabaseReadOnly as refused:
 
 @pytest.mark.parametrize("writable_folder", [True, False])
 def test_a_file_that_may_not_be_written(tmp_path: Path, writable_folder: bool) -> None:
-    """Run as a user who may only read (root may write anything). SQLite reads a log's file only where it may make
-    one, so that in a closed folder even opening is refused."""
+    """Run as a user who may only read (root may write anything). SQLite reads a file with a log only where it
+    may make one, so that in a closed folder even opening is refused."""
     folder = tmp_path / "shelf"
     folder.mkdir()
     url = f"sqlite:///{folder / 'ledger.db'}"
