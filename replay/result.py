@@ -10,7 +10,7 @@ from replay.fingerprint import fingerprints
 from replay.materialize import Message, neutral
 from replay.options import Options, Target
 from replay.plan import Plan, plan
-from replay.render import renderer
+from replay.render import Provenance, renderer
 
 
 @dataclass(slots=True)
@@ -30,16 +30,31 @@ class Result:
     messages: list[JsonObject]
     sendable: bool
     diagnostics: list[Diagnostic]
-    provenance: list[list[list[int]]]
     plan: Plan
     neutral: list[Message]
     extra: JsonObject = field(default_factory=dict)
     fingerprints: list[str] = field(default_factory=list)
+    rendered_from: Provenance | None = None
+
+    @property
+    def provenance(self) -> Provenance:
+        """The versions behind every part of every message."""
+        if self.rendered_from is None:
+            self.rendered_from = [
+                [message.versions(part) for part in range(len(message.parts))] for message in self.neutral
+            ]
+        return self.rendered_from
 
     @property
     def fingerprint(self) -> str | None:
         """The running hash over the whole request."""
         return self.fingerprints[-1] if self.fingerprints else None
+
+    @property
+    def request(self) -> JsonObject:
+        """The body to send, as one JSON object (`max_tokens` and the like are the caller's)."""
+        system: JsonObject = {"system": self.system} if self.system else {}
+        return {**self.extra, **system, "messages": list(self.messages)}
 
     def as_json(self) -> JsonObject:
         """The shape of DESIGN.md 7.5; a target's further request keys stand under `request`."""
@@ -94,10 +109,10 @@ def replay(
         rendered.messages,
         planned.sendable if rendered.sendable is None else rendered.sendable,
         found,
-        rendered.provenance,
         planned,
         messages,
         rendered.extra,
+        rendered_from=rendered.provenance,
     )
     if options.fingerprints:
         beside: JsonObject = {"system": rendered.system, "context": planned.context, **rendered.extra}

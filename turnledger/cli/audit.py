@@ -1,0 +1,1 @@
+"""`turnledger audit`: prove that nothing was changed, or name what was."""
