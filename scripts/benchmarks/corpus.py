@@ -142,6 +142,7 @@ def recorded(bodies: list[EncodedEvent], conversation_id: str) -> list[RecordedE
             "default",
             conversation_id,
             version,
+            event.id,
             event.type,
             header(event.id, event.step_id, event.turn_id, event.type, version),
             salt + event.body,

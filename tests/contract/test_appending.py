@@ -211,14 +211,3 @@ def test_the_actor_is_recorded(engine_url: str) -> None:
     with Ledger.open(engine_url) as ledger:
         ledger.append("c", several("c", "b"))
         assert [each.actor for each in ledger.read("c")] == ["token-7", "local"]
-
-
-def test_a_closed_ledger_says_so(engine_url: str) -> None:
-    ledger = Ledger.open(engine_url)
-    ledger.append("c", several("c", "a"))
-    ledger.close()
-    ledger.close()
-    with pytest.raises(Exception, match=r"(?i)closed"):
-        ledger.append("c", several("c", "b"))
-    with Ledger.open(engine_url) as again:
-        assert stored(again, "c") == [(1, "a")]

@@ -84,6 +84,28 @@ def test_what_is_no_cursor_is_refused(bad: dict[str, object]) -> None:
         Cursor.from_json(bad)  # type: ignore[arg-type]
 
 
+def test_pages_carry_the_cursor_to_commit(engine_url: str) -> None:
+    """A page is of one book; its cursor moves on past other tenants' events too."""
+    with Ledger.open(engine_url, tenant="one", books=3) as one:
+        other = one.scoped(tenant="two")
+        for n in range(30):
+            (one if n % 3 else other).append(f"c{n}", several(f"c{n}", *(f"{n}-{k}" for k in range(100))))
+        cursor, met = Cursor(), []
+        for page in one.follow_pages():
+            moved = [book for book in page.cursor if page.cursor[book] != cursor[book]]
+            assert len(moved) == 1
+            assert {each.book for each in page.events} <= set(moved)
+            if page.events:
+                assert page.events[-1].position <= page.cursor[moved[0]]
+            assert page.cursor.covers(cursor)
+            met += ids(page.events)
+            cursor = resumed(page.cursor)
+        assert cursor == one.cursor()
+        assert sorted(met) == sorted(f"{n}-{k}" for n in range(30) if n % 3 for k in range(100))
+        both = [(each.tenant, each.event_id) for each in one.follow(all_tenants=True)]
+        assert len(both) == len(set(both)) == 3000
+
+
 def test_a_live_follower_gets_what_comes_later(engine_url: str) -> None:
     with Ledger.open(engine_url) as reader, Ledger.open(engine_url) as other:
         other.append("c", several("c", "a"))

@@ -48,6 +48,30 @@ def test_every_conversation_is_listed_once(ledger: Ledger) -> None:
         assert each.version == (2 if int(each.conversation_id[1:]) % 3 == 0 else 1)
 
 
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_a_list_in_pages_misses_nothing(ledger: Ledger, newest_first: bool) -> None:
+    names = [f"c{n * 7919 % 1200:04}" for n in range(1200)]
+    for name in names:
+        ledger.append(name, several(name, "a"))
+    listed = [each.conversation_id for each in ledger.conversations(newest_first=newest_first)]
+    assert sorted(listed) == sorted(names)
+    if newest_first:
+        times = [each.recorded_at for each in ledger.conversations(newest_first=True)]
+        assert times == sorted(times, reverse=True)
+    else:
+        assert listed == sorted(names)
+    assert len(list(ledger.conversations(newest_first=newest_first, limit=7))) == 7
+
+
+@pytest.mark.parametrize("prefix", ["a%", "a_", "a\\", "ä", "😀", "*", "[", "A", "x"])
+def test_a_prefix_is_taken_as_it_is_written(ledger: Ledger, prefix: str) -> None:
+    names = ["a%1", "a_1", "ab1", "a\\1", "ä1", "a\u0308", "😀1", "*1", "[1", "A1", "a1", "🙂"]
+    for name in names:
+        ledger.append(name, several(name, "a"))
+    listed = [each.conversation_id for each in ledger.conversations(prefix=prefix)]
+    assert listed == sorted(name for name in names if name.startswith(prefix))
+
+
 def test_a_refused_first_append_lists_nothing(ledger: Ledger) -> None:
     with pytest.raises(Exception, match=r"at version 0, not 4"):
         ledger.append("c", several("c", "a"), expected_version=4)
