@@ -57,4 +57,6 @@ class Cursor(Mapping[int, int]):
     @classmethod
     def from_json(cls, data: Mapping[str, int]) -> "Cursor":
         """The cursor that `to_json` wrote. Raises `ValueError` for what is not one."""
+        if not all(type(position) is int for position in data.values()):
+            raise ValueError("the positions of a cursor are integers")
         return cls({int(book): position for book, position in data.items()})

@@ -1,18 +1,17 @@
-"""A batch on its way into the store: checked, keyed, and sealed into the chain. No I/O here."""
+"""A batch on its way into the store: checked, then sealed into the chain. No I/O here."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Literal, NamedTuple
 
 from ledger import chain
 from ledger.admission import check_id
 from ledger.errors import BatchTooLarge, IdConflict, InvalidEvent
-from ledger.events import DELTA_TYPES, MAX_BATCH, SCHEMA
+from ledger.events import DELTA_TYPES, MAX_BATCH, MAX_ID_LENGTH, SCHEMA
 from ledger.recorded import EncodedEvent
+from ledger.store.receipts import Appended
 
-KEY_BYTES = 16
 Known = Literal["conflict", "skip"]
 
 
@@ -40,13 +39,12 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A batch for one conversation: its events with their keys, and on what terms they are appended."""
+    """A batch for one conversation: its events, and on what terms they are appended."""
 
     tenant: str
     conversation_id: str
     actor: str
     events: Sequence[EncodedEvent]
-    keys: Sequence[bytes]
     expected_version: int | None
     known: Known
     fork: tuple[str, int] | None = None
@@ -61,11 +59,14 @@ class Draft:
         return replace(
             self,
             events=[self.events[at] for at in keep],
-            keys=[self.keys[at] for at in keep],
             fork=None if 0 in places else self.fork,
             skipped=self.skipped + len(places),
             differing=self.differing + differing,
         )
+
+    def part(self, start: int, end: int) -> "Draft":
+        """The events from place `start` to before `end`."""
+        return replace(self, events=self.events[start:end])
 
 
 class Sealed(NamedTuple):
@@ -77,14 +78,45 @@ class Sealed(NamedTuple):
     states: list[bytes]
     recorded_at: int
 
-    @property
-    def after(self) -> Standing:
-        """How the conversation stands with the batch; the key of a new one is filled in by the engine."""
-        return self.before._replace(
-            version=self.before.version + len(self.heads),
-            head=self.heads[-1],
-            created_at=self.before.created_at or self.recorded_at,
-            recorded_at=self.recorded_at,
+    def after(self, cid: int) -> Standing:
+        """How the conversation stands with the batch, its row's key being `cid`."""
+        _, tenant, name, book, version, _, created_at, _, fence, source_cid, source_version = self.before
+        return Standing(
+            cid,
+            tenant,
+            name,
+            book,
+            version + len(self.heads),
+            self.heads[-1],
+            created_at or self.recorded_at,
+            self.recorded_at,
+            fence,
+            source_cid,
+            source_version,
+        )
+
+    def part(self, start: int, end: int) -> "Sealed":
+        """The chain from place `start` to before `end`."""
+        before = self.before
+        if start:
+            before = before._replace(version=before.version + start, head=self.heads[start - 1])
+        return Sealed(
+            before, self.headers[start:end], self.heads[start:end], self.states[start:end], self.recorded_at
+        )
+
+    def receipt(self, batch: Draft, last_position: int) -> Appended:
+        """The answer once it is stored, at positions up to `last_position` of its book."""
+        first, count = self.before.version + 1, len(self.heads)
+        return Appended(
+            first,
+            first + count - 1,
+            self.before.book,
+            last_position - count + 1,
+            last_position,
+            False,
+            batch.skipped,
+            batch.differing,
+            batch.live,
         )
 
 
@@ -96,53 +128,62 @@ def draft(
     expected_version: int | None,
     known: Known,
 ) -> Draft:
-    """Check a batch and key its events; deltas are left out and counted, with `known="skip"` repeated ids too.
+    """Check a batch; deltas are left out and counted, with `known="skip"` repeated ids too.
 
-    Raises `BatchTooLarge`, `InvalidEvent` (an id or a type that cannot be stored), `IdConflict` (an id twice).
+    Raises `BatchTooLarge`, `InvalidEvent` (an id or a type that cannot be stored, a fork that is not the first
+    event), `IdConflict` (an id twice).
     """
     if len(events) > MAX_BATCH:
         raise BatchTooLarge(field="batch", limit=MAX_BATCH, actual=len(events))
-    kept = [event for event in events if event.type not in DELTA_TYPES]
-    names: set[str | None] = {None}
-    first: dict[str, int] = {}
+    kept = [event for event in events if event[1] not in DELTA_TYPES]
+    for event_id, _, _, _, _ in kept:
+        if not (event_id.isprintable() and 0 < len(event_id) <= MAX_ID_LENGTH):
+            check_id("id", event_id)
+    for at, field in ((1, "type"), (2, "turn_id"), (3, "step_id")):
+        for name in {event[at] for event in kept}:
+            if name is not None and not (name.isprintable() and 0 < len(name) <= MAX_ID_LENGTH):  # type: ignore[attr-defined, arg-type]
+                check_id(field, name)
+    fork = _fork(kept)
     repeated: set[int] = set()
     differing = 0
-    for at, (event_id, kind, turn_id, step_id, body) in enumerate(kept):
-        if not (event_id.isprintable() and 0 < len(event_id) <= 200):
-            check_id("id", event_id)
-        for field, name in (("type", kind), ("turn_id", turn_id), ("step_id", step_id)):
-            if name not in names:
-                check_id(field, name)
-                names.add(name)
-        if (earlier := first.setdefault(event_id, at)) != at:
-            if known == "conflict":
-                problem = f"it is in this batch twice (events {earlier + 1} and {at + 1})"
-                raise IdConflict(conversation_id=conversation_id, event_id=event_id, problem=problem)
-            repeated.add(at)
-            differing += not same_value(kept[earlier].body, body)
+    if len({event[0] for event in kept}) < len(kept):
+        repeated, differing = _repeated(conversation_id, kept, known)
     made = Draft(
         tenant,
         conversation_id,
         actor,
         kept,
-        [sha256(event.id.encode()).digest()[:KEY_BYTES] for event in kept],
         expected_version,
         known,
-        _fork(kept) if "fork" in names else None,
+        fork,
         live=len(events) - len(kept),
     )
     return made.without(repeated, differing) if repeated else made
 
 
-def _fork(events: Sequence[EncodedEvent]) -> tuple[str, int] | None:
+def _repeated(conversation_id: str, events: Sequence[EncodedEvent], known: Known) -> tuple[set[int], int]:
+    """The places of ids that came before in the batch, and how many of those have another body."""
+    first: dict[str, int] = {}
+    repeated: set[int] = set()
+    differing = 0
     for at, event in enumerate(events):
-        if event.type == "fork":
-            if at:
-                problem = "a fork is the first event of a branch, not a later one"
-                raise InvalidEvent(field="type", problem=problem)
-            body = json.loads(event.body)
-            return body["source_conversation_id"], body["source_version"]
-    return None
+        if (earlier := first.setdefault(event.id, at)) == at:
+            continue
+        if known == "conflict":
+            problem = f"it is in this batch twice (events {earlier + 1} and {at + 1})"
+            raise IdConflict(conversation_id=conversation_id, event_id=event.id, problem=problem)
+        repeated.add(at)
+        differing += not same_value(events[earlier].body, event.body)
+    return repeated, differing
+
+
+def _fork(events: Sequence[EncodedEvent]) -> tuple[str, int] | None:
+    if any(event[1] == "fork" for event in events[1:]):
+        raise InvalidEvent(field="type", problem="a fork is the first event of a branch, not a later one")
+    if not events or events[0].type != "fork":
+        return None
+    body = json.loads(events[0].body)
+    return body["source_conversation_id"], body["source_version"]
 
 
 def seal(batch: Draft, before: Standing, now: int, salts: bytes) -> Sealed:

@@ -1,25 +1,36 @@
-"""What an engine does for the ledger, and what both do alike: looking up, paging, the roots of a branch."""
+"""What an engine does for the ledger, and what both engines do alike: what a batch meets, and the roots of a branch."""
 
+import os
+import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import sha256
-from threading import Condition
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from ledger import chain
 from ledger.errors import BadFork, DatabaseUnavailable
-from ledger.store.draft import Draft, Standing
+from ledger.recorded import RecordedEvent
+from ledger.store.draft import Draft, Sealed, Standing, seal
+from ledger.store.idempotency import KnownEvent, check_fork, check_version, settle
 from ledger.store.receipts import Appended
 
-Value: TypeAlias = int | float | str | bytes | None
+Value: TypeAlias = int | float | str | bytes | Sequence[str] | None
 Row: TypeAlias = tuple[Value, ...]
+Ask: TypeAlias = Callable[[str, Mapping[str, Value]], list[Row]]
+"""Runs one of the ledger's named statements with parameters: on what is committed, or inside a transaction."""
+
+MOST_STANDINGS = 100_000
+PAGE_EVENTS = 1_000
+PAGE_BYTES = 4 * 1024 * 1024
 
 
 class Rows(Protocol):
     """What a statement gives: the part of a DB-API cursor that both drivers share."""
 
-    rowcount: int
+    @property
+    def rowcount(self) -> int: ...
 
     def fetchone(self) -> Row | None: ...
 
@@ -27,9 +38,12 @@ class Rows(Protocol):
 
 
 class Connection(Protocol):
-    """The part of a DB-API connection that both drivers share: `sqlite3.Connection`, `psycopg.Connection`."""
+    """The part of a connection that both drivers share. Named parameters are written as
+    `ledger.store.statements.load_statements` spells them for the engine."""
 
     def execute(self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = ..., /) -> Rows: ...
+
+    def executemany(self, statement: str, parameters: Sequence[Mapping[str, Value]], /) -> object: ...
 
 
 class Span(NamedTuple):
@@ -40,13 +54,26 @@ class Span(NamedTuple):
     upto: int
 
 
+class Evidence(NamedTuple):
+    """A stored event as the audit wants it: all columns, as they lie there. `position` None: no batch holds it."""
+
+    version: int
+    id: str
+    type: str
+    header: bytes
+    head: bytes
+    state: bytes | None
+    erased: bytes | None
+    position: int | None
+
+
 class Engine(ABC):
     """One database. Thread-safe; what it holds of other threads' work is what is committed.
 
     The door for read models: `transaction()` gives a connection inside a write transaction of this database, so that
     a projection's rows and its tracking are committed together; `fetch` reads. Statements come from `.sql` files
     (`ledger.store.statements.load_statements(engine.name, file)`), tables from migrations of their own
-    (`ledger.store.migrations.Component`).
+    (`ledger.store.migrations.Component`). On PostgreSQL our tables lie in the schema `turnledger`.
     """
 
     name: str
@@ -56,8 +83,13 @@ class Engine(ABC):
     statements: Mapping[str, str]
 
     def __init__(self) -> None:
-        self.committed = Condition()
-        """Notified after every append of this process; followers wait on it. Others' appends are found by polling."""
+        self.appends = 0
+        """Counts the appends of this process; with `wait_for_append` a follower misses none."""
+        self._appended = threading.Condition()
+        self._standings: dict[tuple[str, str], Standing] = {}
+        self._books: int | None = None
+
+    # -- what each engine does in its own way
 
     @abstractmethod
     def append(self, batch: Draft) -> Appended:
@@ -69,11 +101,27 @@ class Engine(ABC):
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Connection]:
         """A write transaction: committed when the block ends, rolled back when it raises. Keep it short: on SQLite
-        nobody else writes meanwhile. Raises `DatabaseError` classes for what the database cannot do."""
+        nobody else writes meanwhile, and an append inside the block would wait for itself. Raises `DatabaseError`
+        classes for what the database cannot do."""
 
     @abstractmethod
     def fetch(self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = ()) -> list[Row]:
-        """All rows of a reading statement (the text), from what is committed now. Raises `DatabaseError` classes."""
+        """All rows of a reading statement (its text), from what is committed now. Raises `DatabaseError` classes."""
+
+    @abstractmethod
+    def conversation_page(self, standing: Standing, after: int, upto: int) -> list[RecordedEvent]:
+        """Own events of a conversation, versions after `after`, in order: one page of those up to `upto`."""
+
+    @abstractmethod
+    def book_page(
+        self, book: int, after: int, upto: int, tenant: str | None
+    ) -> tuple[list[RecordedEvent], int]:
+        """Events of a book, positions after `after`, in order: one page of those up to `upto`, and the position that
+        the page reaches. Only those of `tenant`, if given."""
+
+    @abstractmethod
+    def known(self, ask: Ask, standing: Standing, batch: Draft) -> list[KnownEvent]:
+        """Which ids of a batch are stored already."""
 
     @abstractmethod
     def close(self) -> None:
@@ -87,68 +135,145 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def applied_in(self, connection: Connection) -> dict[str, int]:
-        """The same, inside `migrating()`."""
-
-    @abstractmethod
     def migrating(self) -> AbstractContextManager[Connection]:
-        """A transaction that changes the schema: one at a time in the whole database, with the migration table made."""
+        """A transaction that changes the schema: one at a time in the whole database; the migration table is there."""
 
     @abstractmethod
     def run_script(self, connection: Connection, script: str) -> None:
         """Run the statements of a migration inside `migrating()`."""
 
     @abstractmethod
-    def found(self, connection: Connection) -> None:
-        """Write the ledger's own row and its books inside `migrating()`, where they are not there yet."""
+    def own_books(self) -> int:
+        """How many books a ledger that is made now gets."""
+
+    # -- what both do alike
 
     def select(self, name: str, **parameters: Value) -> list[Row]:
         """All rows of one of the ledger's own named statements."""
         return self.fetch(self.statements[name], parameters)
 
-    def notify(self) -> None:
-        """Wake the followers of this process."""
-        with self.committed:
-            self.committed.notify_all()
+    def applied_in(self, connection: Connection) -> dict[str, int]:
+        """As `applied`, inside `migrating()`."""
+        rows = connection.execute(self.statements["migrations"], ()).fetchall()
+        return dict(cast("list[tuple[str, int]]", rows))
+
+    def found(self, connection: Connection) -> None:
+        """Write the ledger's own row and its books inside `migrating()`, where they are not there yet."""
+        if connection.execute(self.statements["own_row"], ()).fetchone() is None:
+            values: dict[str, Value] = {"books": self.own_books(), "now": time.time_ns() // 1000}
+            connection.execute(self.statements["make_own_row"], values)
+            connection.execute(self.statements["make_books"], values)
+
+    def positions(self) -> dict[int, int]:
+        """The last position of each book."""
+        return dict(cast("list[tuple[int, int]]", self.select("books")))
+
+    def appended(self, standing: Standing) -> None:
+        """Remember how a conversation stands after an append, and wake the followers of this process."""
+        if len(self._standings) >= MOST_STANDINGS:
+            self._standings.clear()
+        self._standings[standing.tenant, standing.id] = standing
+        with self._appended:
+            self.appends += 1
+            self._appended.notify_all()
+
+    def wait_for_append(self, seen: int, seconds: float) -> bool:
+        """Wait until this process has appended more than `seen` times, at most so long; whether it has."""
+        with self._appended:
+            return self.appends != seen or (self._appended.wait(seconds) and self.appends != seen)
+
+    def remembered(self, batch: Draft) -> Standing | None:
+        """Where a conversation stood last, when a batch may be sealed on that alone."""
+        standing = self._standings.get((batch.tenant, batch.conversation_id))
+        if (
+            standing is None
+            or batch.known == "skip"
+            or batch.fork is not None
+            or batch.expected_version not in (None, standing.version)
+        ):
+            return None
+        return standing
+
+    def seal(self, batch: Draft, standing: Standing) -> Sealed:
+        """Chain a batch with this machine's clock and randomness."""
+        return seal(batch, standing, time.time_ns() // 1000, os.urandom(chain.SALT_BYTES * len(batch.events)))
+
+    def settled(self, ask: Ask, batch: Draft) -> tuple[Draft | Appended, Standing]:
+        """What is still to be stored of a batch (or the answer when nothing is), and where its conversation stands.
+
+        Raises `IdConflict`, `VersionConflict`, `BadFork`.
+        """
+        rows = ask("conversation_by_id", {"tenant": batch.tenant, "id": batch.conversation_id})
+        if not rows:
+            standing = self._beginning(batch)
+            check_version(batch, standing)
+            return batch, standing
+        standing = _standing(rows[0])
+        settled = settle(batch, standing.book, self.known(ask, standing, batch))
+        if isinstance(settled, Draft):
+            check_fork(settled, standing)
+            check_version(settled, standing)
+        return settled, standing
 
     def standing(self, tenant: str, conversation_id: str) -> Standing | None:
         """How a conversation stands; None when there is none."""
         rows = self.select("conversation_by_id", tenant=tenant, id=conversation_id)
-        return Standing(*rows[0]) if rows else None  # type: ignore[arg-type]
+        return _standing(rows[0]) if rows else None
+
+    def source(self, standing: Standing) -> Standing | None:
+        """The conversation that a branch left; None for one that is no branch.
+
+        Raises `DatabaseUnavailable` when its row is gone.
+        """
+        if standing.source_cid is None:
+            return None
+        rows = self.select("conversation_by_cid", cid=standing.source_cid)
+        if not rows:
+            problem = f"the source of branch {standing.id} is gone; run audit verify"
+            raise DatabaseUnavailable(database=self.database, problem=problem)
+        return _standing(rows[0])
 
     def lineage(self, standing: Standing, after: int, upto: int) -> list[Span]:
         """The spans that versions `after` < v <= `upto` are read from, oldest first: a branch starts in its source."""
-        spans = []
-        current, last = standing, min(upto, standing.version)
-        while True:
+        spans: list[Span] = []
+        current: Standing | None = standing
+        last = min(upto, standing.version)
+        while current is not None and last > after:
             start = current.source_version or 0
-            if last > max(start, after):
+            if last > start:
                 spans.append(Span(current, max(start, after), last))
             last = min(last, start)
-            if current.source_cid is None or last <= after:
-                return spans[::-1]
-            rows = self.select("conversation_by_cid", cid=current.source_cid)
-            if not rows:
-                raise DatabaseUnavailable(
-                    database=self.database,
-                    problem=f"the source of branch {current.id} is gone; run audit verify",
-                )
-            current = Standing(*rows[0])  # type: ignore[arg-type]
+            current = self.source(current)
+        return spans[::-1]
 
-    def beginning(self, batch: Draft, books: int) -> Standing:
+    def head_at(self, standing: Standing, version: int) -> bytes | None:
+        """The chain's head after `version` as a reader of the conversation counts: in a branch, versions up to the
+        fork are those of the source and have the source's heads; before the first event it is head[0]. None when the
+        event is not there."""
+        for span in self.lineage(standing, version - 1, version):
+            rows = self.select("head_at", cid=span.standing.cid, version=version)
+            return cast(bytes, rows[0][0]) if rows else None
+        root = standing
+        while (source := self.source(root)) is not None:
+            root = source
+        return chain.genesis(root.tenant, root.id)
+
+    def _beginning(self, batch: Draft) -> Standing:
         """What the row of a new conversation starts from: for a batch that begins with a fork, at its source.
 
         Raises `BadFork` when the source is missing or does not reach the version.
         """
         tenant, conversation_id = batch.tenant, batch.conversation_id
-        book = book_of(tenant, conversation_id, books)
-        fork = batch.fork
-        if fork is None:
+        if self._books is None:
+            self._books = int(cast(int, self.select("own_row")[0][0]))
+        book = book_of(tenant, conversation_id, self._books)
+        if batch.fork is None:
             head = chain.genesis(tenant, conversation_id)
             return Standing(None, tenant, conversation_id, book, 0, head, 0, 0, 0, None, None)
-        source_id, version = fork
+        source_id, version = batch.fork
         source = self.standing(tenant, source_id) if source_id != conversation_id else None
-        if source is None or version > source.version:
+        reached = self.head_at(source, version) if source is not None and version <= source.version else None
+        if source is None or reached is None:
             problem = "there is no such conversation" if source is None else f"it ends at {source.version}"
             raise BadFork(
                 conversation_id=conversation_id,
@@ -156,23 +281,15 @@ class Engine(ABC):
                 source_version=version,
                 problem=problem,
             )
-        head = chain.genesis(tenant, conversation_id, self.head_at(source, version))
+        head = chain.genesis(tenant, conversation_id, reached)
         return Standing(None, tenant, conversation_id, book, version, head, 0, 0, 0, source.cid, version)
-
-    def head_at(self, standing: Standing, version: int) -> bytes:
-        """The chain's head after `version` as a reader of the conversation counts it: in a branch, versions up to
-        the fork are those of the source and have the source's heads; before the first event it is head[0]."""
-        spans = self.lineage(standing, version - 1, version)
-        if spans:
-            rows = self.select("head_at", cid=spans[0].standing.cid, version=version)
-            return bytes(rows[0][0])  # type: ignore[arg-type]
-        root = standing
-        while root.source_cid is not None:
-            root = Standing(*self.select("conversation_by_cid", cid=root.source_cid)[0])  # type: ignore[arg-type]
-        return chain.genesis(root.tenant, root.id)
 
 
 def book_of(tenant: str, conversation_id: str, books: int) -> int:
     """The book of a new conversation (DESIGN.md 4), of `books`."""
     digest = sha256(tenant.encode() + b"\0" + conversation_id.encode()).digest()
     return int.from_bytes(digest[:8]) % books
+
+
+def _standing(row: Row) -> Standing:
+    return Standing(*row)  # type: ignore[arg-type] # the columns of the named statements, in their order

@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Generic, TypeVar
 
 from ledger.store.draft import Draft, Sealed
 from ledger.store.receipts import Appended
@@ -21,24 +20,21 @@ class Request:
 
     __slots__ = ("batch", "outcome", "sealed")
 
-    def __init__(self, batch: Draft, sealed: Sealed | None) -> None:
+    def __init__(self, batch: Draft, sealed: Sealed) -> None:
         self.batch = batch
         self.sealed = sealed
         self.outcome: Appended | BaseException | None = None
 
 
-R = TypeVar("R", bound=Request)
-
-
-class Group(Generic[R]):
+class Group:
     """`commit(requests)` stores several in one transaction and sets each one's outcome."""
 
-    def __init__(self, commit: Callable[[Sequence[R]], None]) -> None:
+    def __init__(self, commit: Callable[[Sequence[Request]], None]) -> None:
         self._commit = commit
-        self._waiting: deque[R] = deque()
+        self._waiting: deque[Request] = deque()
         self._leading = threading.Lock()
 
-    def store(self, request: R) -> Appended:
+    def store(self, request: Request) -> Appended:
         """Have a request stored, by this thread or by another; gives its answer or raises its error."""
         self._waiting.append(request)
         with self._leading:
@@ -50,11 +46,11 @@ class Group(Generic[R]):
         return request.outcome
 
     def alone(self) -> AbstractContextManager[object]:
-        """Hold back commits of the group: for other work with its connection."""
+        """Hold back the group's commits: for other work with its connection."""
         return self._leading
 
-    def _take(self, own: R) -> Sequence[R]:
-        taken: list[R] = []
+    def _take(self, own: Request) -> Sequence[Request]:
+        taken: list[Request] = []
         events = 0
         while self._waiting and (not taken or events + len(self._waiting[0].batch.events) <= MOST_EVENTS):
             request = self._waiting.popleft()

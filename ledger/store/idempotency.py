@@ -12,7 +12,7 @@ from ledger.store.receipts import Appended
 class KnownEvent(NamedTuple):
     """A stored event whose id came again. `state` is None when it was erased."""
 
-    key: bytes
+    id: str
     version: int
     state: bytes | None
     position: int
@@ -26,33 +26,34 @@ def settle(batch: Draft, book: int, found: Sequence[KnownEvent]) -> Draft | Appe
     """
     if not found:
         return batch
-    stored = {bytes(event.key): event for event in found}
+    stored = {event.id: event for event in found}
+    ids = [event.id for event in batch.events]
     if batch.known == "skip":
-        places = {at for at, key in enumerate(batch.keys) if key in stored}
-        differing = sum(_differs(batch, at, stored[batch.keys[at]]) for at in places)
+        places = {at for at, name in enumerate(ids) if name in stored}
+        differing = sum(_differs(batch, at, stored[ids[at]]) for at in places)
         rest = batch.without(places, differing)
         return rest if rest.events else nothing_stored(rest)
-    for at, key in enumerate(batch.keys):
-        if key in stored and _differs(batch, at, stored[key]):
-            raise _conflict(batch, at, f"it is stored at version {stored[key].version} with another body")
-    for at, key in enumerate(batch.keys):
-        if key not in stored:
-            taken = next(other for other, known in enumerate(batch.keys) if known in stored)
-            version = stored[batch.keys[taken]].version
+    for at, name in enumerate(ids):
+        if name in stored and _differs(batch, at, stored[name]):
+            raise _conflict(batch, at, f"it is stored at version {stored[name].version} with another body")
+    for at, name in enumerate(ids):
+        if name not in stored:
+            taken = next(other for other, known in enumerate(ids) if known in stored)
+            version = stored[ids[taken]].version
             raise _conflict(
                 batch,
                 taken,
                 f"it is stored at version {version}, but {batch.events[at].id!r} of the batch is not",
             )
-    first = stored[batch.keys[0]]
-    for at, key in enumerate(batch.keys):
-        if stored[key].version != first.version + at:
+    first = stored[ids[0]]
+    for at, name in enumerate(ids):
+        if stored[name].version != first.version + at:
             raise _conflict(
                 batch,
                 at,
-                f"it is stored at version {stored[key].version}, not at {first.version + at} as in the batch",
+                f"it is stored at version {stored[name].version}, not at {first.version + at} as in the batch",
             )
-    last = stored[batch.keys[-1]]
+    last = stored[ids[-1]]
     return Appended(
         first.version, last.version, book, first.position, last.position, replayed=True, live=batch.live
     )

@@ -18,7 +18,7 @@ from ledger.store.draft import Known, draft
 from ledger.store.engine import Engine
 from ledger.store.idempotency import nothing_stored
 from ledger.store.migrations import LEDGER, Component, ensure
-from ledger.store.reading import Page, follow_pages, read_span
+from ledger.store.reading import Page, follow_pages, read_spans
 from ledger.store.receipts import Appended, Conversation, Head
 
 PAGE_CONVERSATIONS = 500
@@ -118,16 +118,14 @@ class Ledger:
         if standing is None:
             raise UnknownConversation(conversation_id=conversation_id, hint="")
         spans = self.engine.lineage(standing, after, FAR_FUTURE if upto is None else upto)
-        return (event for span in spans for event in read_span(self.engine, span))
+        return read_spans(self.engine, spans)
 
     def head(self, conversation_id: str) -> Head | None:
         """How a conversation stands; None when there is none."""
         standing = self.engine.standing(self.tenant, conversation_id)
         if standing is None:
             return None
-        source = None
-        if standing.source_cid is not None:
-            source = cast(str, self.engine.select("conversation_by_cid", cid=standing.source_cid)[0][2])
+        source = self.engine.source(standing)
         return Head(
             standing.id,
             standing.version,
@@ -135,7 +133,7 @@ class Ledger:
             standing.book,
             standing.created_at,
             standing.recorded_at,
-            source,
+            None if source is None else source.id,
             standing.source_version,
         )
 
@@ -177,7 +175,7 @@ class Ledger:
 
     def cursor(self) -> Cursor:
         """The end of the ledger now: a follower that starts here sees what comes later."""
-        return Cursor(dict(cast("list[tuple[int, int]]", self.engine.select("books"))))
+        return Cursor(self.engine.positions())
 
     def follow(
         self, after: Cursor | None = None, live: bool = False, all_tenants: bool = False

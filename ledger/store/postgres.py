@@ -1,28 +1,32 @@
 """The ledger in a PostgreSQL database: writers to different books never wait for each other."""
 
-import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 import psycopg
-from psycopg import errors as pg
 
-from ledger.errors import DatabaseUnavailable
-from ledger.store.draft import Draft, Sealed, Standing, seal
-from ledger.store.engine import Connection, Engine, Row, Value
-from ledger.store.idempotency import KnownEvent, check_fork, check_version, nothing_stored, settle
+from ledger.errors import NotALedger
+from ledger.recorded import RecordedEvent
+from ledger.store.draft import Draft, Sealed, Standing
+from ledger.store.engine import PAGE_EVENTS, Ask, Connection, Engine, Row, Value
+from ledger.store.idempotency import KnownEvent
+from ledger.store.paging import Batch, counterparts, page_end
 from ledger.store.pool import Pool
-from ledger.store.postgres_connection import MOVED, PgConnection, Server, is_usable
+from ledger.store.postgres_server import PgConnection, PostgresServer, is_retried, is_usable
 from ledger.store.receipts import Appended
 from ledger.store.statements import load_statements
 
 CONNECTIONS = 16
 BOOKS = 64
-MOST_STANDINGS = 100_000
+_Stored: TypeAlias = "list[tuple[int, str, str, bytes, bytes | None, bytes | None]]"
+_Followed: TypeAlias = "list[tuple[int, str, str, int, str, str, bytes, bytes | None, bytes | None]]"
+
 OPTIMISTIC_TRIES = 2
+LOCKED_TRIES = 5
+CALL_BYTES = 64 * 1024 * 1024
+"""Bodies in one call of append_v1: a message to the server must stay under 1 GB. Larger batches take several calls."""
 
 
 class PostgresEngine(Engine):
@@ -32,145 +36,182 @@ class PostgresEngine(Engine):
 
     def __init__(self, url: str, books: int | None) -> None:
         super().__init__()
-        self.server = Server(url)
+        self.server = PostgresServer(url)
         self.database = self.server.name
         self.statements = load_statements(self.name, Path(__file__).with_name("sql") / "postgres.sql")
         self._first_books = BOOKS if books is None else books
-        self._books: int | None = None
         self._pool: Pool[PgConnection] = Pool(
             self.database, self.server.connect, psycopg.Connection.close, is_usable, CONNECTIONS
         )
-        self._standings: dict[tuple[str, str], Standing] = {}
 
     # -- appending
 
     def append(self, batch: Draft) -> Appended:
         """As `Engine.append`: two tries on what is remembered or read, then with the conversation locked."""
-        standing = self._standings.get((batch.tenant, batch.conversation_id))
-        look = (
-            standing is None
-            or batch.known == "skip"
-            or batch.fork is not None
-            or batch.expected_version not in (None, standing.version)
-        )
-        for _ in range(OPTIMISTIC_TRIES):
-            if look or standing is None:
-                settled, standing = self._settled(None, batch)
+        standing = self.remembered(batch)
+        lost = tries = 0
+        while tries < OPTIMISTIC_TRIES:
+            if standing is None:
+                settled, standing = self.settled(self._ask, batch)
                 if isinstance(settled, Appended):
                     return settled
                 batch = settled
             try:
-                with self._connection() as connection:
-                    answer, after = self._call(connection, batch, self._seal(batch, standing))
-            except pg.UniqueViolation:
-                look = True  # an id is stored already: by us, or just now by somebody else
+                return self._store(batch, self.seal(batch, standing))
             except psycopg.Error as error:
-                if error.sqlstate != MOVED:
-                    raise
-                look = True
-            else:
-                return self._done(answer, after)
+                if self._is_lost(error) and not lost:
+                    lost = 1  # it may be stored or not: the ids tell
+                elif is_retried(error):
+                    tries += 1
+                else:
+                    raise self.server.ours(error) from error
+                standing = None
         return self._append_locked(batch)
 
+    def _store(self, batch: Draft, sealed: Sealed) -> Appended:
+        """Write a sealed batch in one call, or where it is too large in several of one transaction."""
+        connection = self._pool.take()
+        try:
+            if sum(map(len, sealed.states)) <= CALL_BYTES:
+                cid, last = self._call(connection, batch, sealed, sealed.before.cid)
+            else:
+                with connection.transaction():
+                    cid, last = self._call_all(connection, batch, sealed)
+        finally:
+            self._pool.give_back(connection)
+        self.appended(sealed.after(cid))
+        return sealed.receipt(batch, last)
+
     def _append_locked(self, batch: Draft) -> Appended:
-        with self.transaction() as connection:
-            connection.execute(
-                self.statements["lock_conversation"], {"tenant": batch.tenant, "id": batch.conversation_id}
-            )
-            settled, standing = self._settled(connection, batch)
-            if isinstance(settled, Appended):
-                return settled
-            answer, after = self._call(connection, settled, self._seal(settled, standing))
-        return self._done(answer, after)
+        for attempt in range(1, LOCKED_TRIES + 1):
+            try:
+                return self._try_locked(batch)
+            except psycopg.Error as error:
+                # A conversation that is made by several at once has no row to lock yet.
+                if not is_retried(error) or attempt == LOCKED_TRIES:
+                    raise self.server.ours(error) from error
+        raise AssertionError("the last try returns or raises")
 
-    def _done(self, answer: Appended, after: Standing) -> Appended:
-        if len(self._standings) >= MOST_STANDINGS:
-            self._standings.clear()
-        self._standings[after.tenant, after.id] = after
-        self.notify()
-        return answer
+    def _try_locked(self, batch: Draft) -> Appended:
+        with self._pool.connection() as connection:
+            with connection.transaction():
 
-    def _seal(self, batch: Draft, standing: Standing) -> Sealed:
-        return seal(batch, standing, time.time_ns() // 1000, os.urandom(16 * len(batch.events)))
+                def ask(name: str, parameters: Mapping[str, Value]) -> list[Row]:
+                    return _run(connection, self.statements[name], parameters).fetchall()
 
-    def _settled(self, inside: Connection | None, batch: Draft) -> tuple[Draft | Appended, Standing]:
-        """What is still to be stored, and where the conversation stands: as committed, or inside a transaction."""
-        ask = self.fetch if inside is None else lambda text, values: inside.execute(text, values).fetchall()
-        rows = ask(
-            self.statements["conversation_by_id"], {"tenant": batch.tenant, "id": batch.conversation_id}
-        )
-        if not rows:
-            standing = self.beginning(batch, self._book_count())
-            check_version(batch, standing)
-            return batch, standing
-        standing = Standing(*rows[0])
-        found = ask(self.statements["known"], {"cid": standing.cid, "keys": list(batch.keys)})
-        settled = settle(batch, standing.book, [KnownEvent(*row) for row in found])
-        if isinstance(settled, Draft):
-            check_fork(settled, standing)
-            check_version(settled, standing)
-        return settled, standing
+                ask("lock_conversation", {"tenant": batch.tenant, "id": batch.conversation_id})
+                settled, standing = self.settled(ask, batch)
+                if isinstance(settled, Appended):
+                    return settled
+                sealed = self.seal(settled, standing)
+                cid, last = self._call_all(connection, settled, sealed)
+            self.appended(sealed.after(cid))
+            return sealed.receipt(settled, last)
 
-    def _call(self, connection: Connection, batch: Draft, sealed: Sealed) -> tuple[Appended, Standing]:
-        """Write a sealed batch. Raises `pg.UniqueViolation` for a known id, SQLSTATE TL001 when the conversation does
-        not stand where it was sealed."""
-        before, after = sealed.before, sealed.after
-        row = connection.execute(
+    def _call_all(self, connection: PgConnection, batch: Draft, sealed: Sealed) -> tuple[int, int]:
+        """The same inside a transaction, in as many calls as the size needs."""
+        cid, last = sealed.before.cid, 0
+        for part, piece in _pieces(batch, sealed):
+            cid, last = self._call(connection, part, piece, cid)
+        assert cid is not None, "a batch has at least one event"
+        return cid, last
+
+    def _call(self, connection: PgConnection, batch: Draft, sealed: Sealed, cid: int | None) -> tuple[int, int]:
+        """Call append_v1; gives the conversation's key and the last position. Raises psycopg's errors."""
+        _, tenant, name, book, version, head, _, _, _, source_cid, _ = sealed.before
+        ids, kinds, _, _, _ = zip(*batch.events, strict=True)
+        row = _run(
+            connection,
             self.statements["append"],
             (
-                before.cid,
-                after.tenant,
-                after.id,
-                after.book,
-                after.source_cid,
-                before.version,
-                before.head,
+                cid,
+                tenant,
+                name,
+                book,
+                source_cid,
+                version,
+                head,
                 sealed.recorded_at,
                 sum(map(len, sealed.states)),
-                batch.keys,
-                [event.type for event in batch.events],
+                list(ids),
+                list(kinds),
                 sealed.headers,
                 sealed.heads,
                 sealed.states,
             ),
         ).fetchone()
-        assert row is not None, "append_v1 gives one row"
-        cid, last = cast("tuple[int, int]", row)
-        answer = nothing_stored(batch)._replace(
-            first_version=before.version + 1,
-            last_version=after.version,
-            book=after.book,
-            first_position=last - len(sealed.heads) + 1,
-            last_position=last,
-        )
-        return answer, after._replace(cid=cid)
+        return cast("tuple[int, int]", row)
 
-    def _book_count(self) -> int:
-        if self._books is None:
-            self._books = int(cast(int, self.select("own_row")[0][0]))
-        return self._books
+    def known(self, ask: Ask, standing: Standing, batch: Draft) -> list[KnownEvent]:
+        """As `Engine.known`."""
+        rows = ask("known", {"cid": standing.cid, "ids": [event.id for event in batch.events]})
+        return [KnownEvent(*row) for row in rows]  # type: ignore[arg-type]
 
     # -- transactions and reading
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """As `Engine.transaction`."""
-        with self._pool.connection() as connection, self.server.errors(), connection.transaction():
-            yield cast(Connection, _Binary(connection))
-
-    @contextmanager
-    def _connection(self) -> Iterator[Connection]:
-        with self.server.errors():
-            connection = self._pool.take()
-            try:
-                yield cast(Connection, _Binary(connection))
-            finally:
-                self._pool.give_back(connection)
+        """As `Engine.transaction`. Results are binary, parameters are named."""
+        with self.server.errors(), self._pool.connection() as connection, connection.transaction():
+            yield Binary(connection)
 
     def fetch(self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = ()) -> list[Row]:
-        """As `Engine.fetch`."""
-        with self._connection() as connection:
-            return connection.execute(statement, parameters).fetchall()
+        """As `Engine.fetch`; once more where the server had gone away."""
+        for last in (False, True):
+            connection = self._pool.take()
+            try:
+                return _run(connection, statement, parameters).fetchall()
+            except psycopg.Error as error:
+                if last or not self._is_lost(error):
+                    raise self.server.ours(error) from error
+            finally:
+                self._pool.give_back(connection)
+        raise AssertionError("the last try returns or raises")
+
+    def _is_lost(self, error: psycopg.Error) -> bool:
+        """Whether the server went away; idle connections are then dead as well."""
+        lost = isinstance(error, psycopg.OperationalError) and (
+            error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+        )
+        if lost:
+            self._pool.discard_idle()
+        return lost
+
+    def _ask(self, name: str, parameters: Mapping[str, Value]) -> list[Row]:
+        return self.fetch(self.statements[name], parameters)
+
+    def conversation_page(self, standing: Standing, after: int, upto: int) -> list[RecordedEvent]:
+        """As `Engine.conversation_page`."""
+        cid, limit = standing.cid, min(upto, after + PAGE_EVENTS)
+        batches = self._batches("batches_of_conversation", {"cid": cid, "after": after, "upto": limit})
+        end = page_end(batches, after, upto)
+        rows = self._ask("events_of_conversation", {"cid": cid, "after": after, "upto": end})
+        made, (_, tenant, name, book, *_) = RecordedEvent.stored, standing
+        position = counterparts(batches)
+        return [
+            made(tenant, name, version, event_id, kind, header, body, erased, book, position(version))
+            for version, event_id, kind, header, body, erased in cast(_Stored, rows)
+        ]
+
+    def book_page(
+        self, book: int, after: int, upto: int, tenant: str | None
+    ) -> tuple[list[RecordedEvent], int]:
+        """As `Engine.book_page`."""
+        limit = min(upto, after + PAGE_EVENTS)
+        end = page_end(
+            self._batches("batches_of_book", {"book": book, "after": after, "upto": limit}), after, upto
+        )
+        rows = self._ask("events_of_book", {"book": book, "after": after, "upto": end, "tenant": tenant})
+        made = RecordedEvent.stored
+        events = [
+            made(of, name, version, event_id, kind, header, body, erased, book, position)
+            for position, of, name, version, event_id, kind, header, body, erased in cast(_Followed, rows)
+        ]
+        events.sort(key=lambda event: event.id)
+        return events, end
+
+    def _batches(self, name: str, parameters: Mapping[str, Value]) -> list[Batch]:
+        return [Batch(*row) for row in self._ask(name, parameters)]  # type: ignore[arg-type]
 
     def close(self) -> None:
         """As `Engine.close`."""
@@ -180,16 +221,14 @@ class PostgresEngine(Engine):
 
     def applied(self) -> dict[str, int]:
         """As `Engine.applied`."""
-        with self._connection() as connection:
-            return self.applied_in(connection)
-
-    def applied_in(self, connection: Connection) -> dict[str, int]:
-        """As `Engine.applied_in`."""
-        if connection.execute(self.statements["has_migration_table"], ()).fetchone() == (False,):
+        with self.server.errors(), self._pool.connection() as connection:
+            made, others = _run(connection, self.statements["has_migration_table"], ()).fetchone() or (0, 0)
+            if made:
+                return self.applied_in(Binary(connection))
+            if others:
+                problem = "its schema turnledger holds something else"
+                raise NotALedger(database=self.database, problem=problem)
             return {}
-        return dict(
-            cast("list[tuple[str, int]]", connection.execute(self.statements["migrations"], ()).fetchall())
-        )
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
@@ -202,17 +241,14 @@ class PostgresEngine(Engine):
 
     def run_script(self, connection: Connection, script: str) -> None:
         """As `Engine.run_script`."""
-        cast(_Binary, connection).script(script)
+        cast(Binary, connection).connection.execute(script.encode())
 
-    def found(self, connection: Connection) -> None:
-        """As `Engine.found`."""
-        if connection.execute(self.statements["own_row"], ()).fetchone() is None:
-            values = {"books": self._first_books, "now": time.time_ns() // 1000}
-            connection.execute(self.statements["make_own_row"], values)
-            connection.execute(self.statements["make_books"], values)
+    def own_books(self) -> int:
+        """As `Engine.own_books`."""
+        return self._first_books
 
 
-class _Binary:
+class Binary:
     """A psycopg connection that always asks for binary results: text ones cost twice the time to read."""
 
     __slots__ = ("connection",)
@@ -221,9 +257,28 @@ class _Binary:
         self.connection = connection
 
     def execute(
-        self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = ()
-    ) -> psycopg.Cursor[tuple[object, ...]]:
-        return self.connection.execute(statement.encode(), parameters, binary=True)
+        self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = (), /
+    ) -> psycopg.Cursor[Row]:
+        """Run a statement; its cursor."""
+        return _run(self.connection, statement, parameters)
 
-    def script(self, text: str) -> None:
-        self.connection.execute(text.encode())
+    def executemany(self, statement: str, parameters: Sequence[Mapping[str, Value]], /) -> None:
+        """Run a statement once for each of several sets of parameters."""
+        with self.connection.cursor() as cursor:
+            cursor.executemany(statement.encode(), parameters)
+
+
+def _run(
+    connection: PgConnection, statement: str, parameters: Mapping[str, Value] | Sequence[object]
+) -> psycopg.Cursor[Row]:
+    return cast("psycopg.Cursor[Row]", connection.execute(statement.encode(), parameters, binary=True))
+
+
+def _pieces(batch: Draft, sealed: Sealed) -> Iterator[tuple[Draft, Sealed]]:
+    """A sealed batch cut into parts of at most CALL_BYTES, or one event."""
+    start = size = 0
+    for at, state in enumerate([*sealed.states, None]):
+        if state is None or (at > start and size + len(state) > CALL_BYTES):
+            yield batch.part(start, at), sealed.part(start, at)
+            start, size = at, 0
+        size += len(state or b"")

@@ -6,20 +6,24 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
-from ledger.errors import BadFork, BadInput, Conflict, DatabaseUnavailable
-from ledger.store.draft import Draft, Sealed, Standing, seal
-from ledger.store.engine import Connection, Engine, Row, Value
+from ledger.errors import BadFork, BadInput, Conflict, DatabaseFull, DatabaseUnavailable, TurnledgerError
+from ledger.recorded import RecordedEvent
+from ledger.store.draft import Draft, Sealed, Standing
+from ledger.store.engine import PAGE_BYTES, PAGE_EVENTS, Ask, Connection, Engine, Row, Value
 from ledger.store.group import Group, Request
-from ledger.store.idempotency import KnownEvent, check_fork, check_version, nothing_stored, settle
+from ledger.store.idempotency import KnownEvent
 from ledger.store.pool import Pool
 from ledger.store.receipts import Appended
-from ledger.store.sqlite_connection import File
+from ledger.store.sqlite_file import SqliteFile
 from ledger.store.statements import load_statements
 
+_Stored: TypeAlias = "list[tuple[int, str, str, bytes, bytes | None, bytes | None, int]]"
+_Followed: TypeAlias = "list[tuple[int, str, str, int, str, str, bytes, bytes | None, bytes | None]]"
+
 READERS = 16
-MOST_STANDINGS = 100_000
+FETCHED_AT_ONCE = 50
 
 
 class SqliteEngine(Engine):
@@ -29,21 +33,15 @@ class SqliteEngine(Engine):
 
     def __init__(self, path: Path, books: int | None) -> None:
         super().__init__()
-        self.file = File(path)
+        self.file = SqliteFile(path)
         self.database = self.file.name
         self.statements = load_statements(self.name, Path(__file__).with_name("sql") / "sqlite.sql")
         self._first_books = 1 if books is None else books
-        self._books: int | None = None
         self._writer: sqlite3.Connection | None = None
         self._readers: Pool[sqlite3.Connection] = Pool(
-            self.database,
-            self.file.reader,
-            sqlite3.Connection.close,
-            lambda connection: not connection.in_transaction,
-            READERS,
+            self.database, self.file.reader, sqlite3.Connection.close, lambda _: True, READERS
         )
-        self._standings: dict[tuple[str, str], Standing] = {}
-        self._group: Group[Request] = Group(self._commit)
+        self._group = Group(self._commit)
         self._process = os.getpid()
         self._closed = False
 
@@ -51,87 +49,82 @@ class SqliteEngine(Engine):
 
     def append(self, batch: Draft) -> Appended:
         """As `Engine.append`; appends of this process share commits."""
-        standing = self._standings.get((batch.tenant, batch.conversation_id))
-        if (
-            standing is None
-            or batch.known == "skip"
-            or batch.fork is not None
-            or batch.expected_version not in (None, standing.version)
-        ):
-            settled, standing = self._settled(None, batch)
+        standing = self.remembered(batch)
+        if standing is None:
+            settled, standing = self.settled(self._ask, batch)
             if isinstance(settled, Appended):
                 return settled
             batch = settled
-        return self._group.store(Request(batch, self._seal(batch, standing)))
-
-    def _seal(self, batch: Draft, standing: Standing) -> Sealed:
-        return seal(batch, standing, time.time_ns() // 1000, os.urandom(16 * len(batch.events)))
-
-    def _settled(self, inside: sqlite3.Connection | None, batch: Draft) -> tuple[Draft | Appended, Standing]:
-        """What is still to be stored, and where the conversation stands: as committed, or inside a transaction."""
-        ask = self.fetch if inside is None else lambda text, values: inside.execute(text, values).fetchall()
-        rows = ask(self.statements["conversation_by_id"], {"tenant": batch.tenant, "id": batch.conversation_id})
-        if not rows:
-            standing = self.beginning(batch, self._book_count())
-            check_version(batch, standing)
-            return batch, standing
-        standing = Standing(*rows[0])
-        known = [
-            KnownEvent(*row)
-            for key in batch.keys
-            for row in ask(self.statements["known"], {"cid": standing.cid, "key": key})
-        ]
-        settled = settle(batch, standing.book, known)
-        if isinstance(settled, Draft):
-            check_fork(settled, standing)
-            check_version(settled, standing)
-        return settled, standing
+        # Sealed before the lock is held; where the conversation has moved meanwhile it is sealed again inside.
+        return self._group.store(Request(batch, self.seal(batch, standing)))
 
     def _commit(self, requests: Sequence[Request]) -> None:
         """Store what several threads asked for in one transaction; each request alone can fail."""
-        outcomes: list[Appended | BaseException] = []
-        after: list[Standing] = []
         try:
-            with self._begun() as connection:
-                for request in requests:
-                    outcome, standing = self._store(connection, request)
-                    outcomes.append(outcome)
-                    if standing is not None:
-                        after.append(standing)
+            try:
+                stored = self._transact(requests)
+            except DatabaseFull:
+                # The log may hold much that is in the file already: fold it in and try once more.
+                self.file.fold_log(self._writer)
+                stored = self._transact(requests)
         except Exception as error:
             # Nothing of the transaction is stored, so none of its requests is.
             for request in requests:
                 request.outcome = _same_again(error)
             return
-        for standing in after:
-            self._remember(standing)
-        for request, outcome in zip(requests, outcomes, strict=True):
+        for request, (outcome, standing) in zip(requests, stored, strict=True):
+            if standing is not None:
+                self.appended(standing)
             request.outcome = outcome
-        self.notify()
+
+    def _transact(self, requests: Sequence[Request]) -> list[tuple[Appended | BaseException, Standing | None]]:
+        shared = len(requests) > 1
+        connection = self._writing()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                stored = [self._store(connection, request, shared) for request in requests]
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise self.file.ours(error) from error
+        return stored
 
     def _store(
-        self, connection: sqlite3.Connection, request: Request
+        self, connection: sqlite3.Connection, request: Request, shared: bool
     ) -> tuple[Appended | BaseException, Standing | None]:
         """Store one request inside the transaction; gives its outcome and how its conversation stands then."""
-        connection.execute("SAVEPOINT request")
+        if shared:
+            connection.execute("SAVEPOINT request")
         try:
-            if request.sealed is not None:
-                try:
-                    if (stored := self._insert(connection, request.batch, request.sealed)) is not None:
-                        return stored
-                except sqlite3.IntegrityError:
-                    connection.execute("ROLLBACK TO request")
-            settled, standing = self._settled(connection, request.batch)
+            try:
+                if (stored := self._insert(connection, request.batch, request.sealed)) is not None:
+                    return stored
+            except sqlite3.IntegrityError:  # an id is known, or the conversation is not new any more
+                self._undo(connection, shared)
+
+            def ask(name: str, parameters: Mapping[str, Value]) -> list[Row]:
+                return connection.execute(self.statements[name], parameters).fetchall()
+
+            settled, standing = self.settled(ask, request.batch)
             if isinstance(settled, Appended):
                 return settled, None
-            stored = self._insert(connection, settled, self._seal(settled, standing))
+            stored = self._insert(connection, settled, self.seal(settled, standing))
             assert stored is not None, "the conversation was read in this transaction"
             return stored
         except (BadFork, BadInput, Conflict) as refused:
-            connection.execute("ROLLBACK TO request")
+            self._undo(connection, shared)
             return refused, None
-        finally:
-            connection.execute("RELEASE request")
+
+    def _undo(self, connection: sqlite3.Connection, shared: bool) -> None:
+        """Take back what was written for one request."""
+        if shared:
+            connection.execute("ROLLBACK TO request")
+        else:
+            connection.execute("ROLLBACK")
+            connection.execute("BEGIN IMMEDIATE")
 
     def _insert(
         self, connection: sqlite3.Connection, batch: Draft, sealed: Sealed
@@ -141,103 +134,114 @@ class SqliteEngine(Engine):
         Raises `sqlite3.IntegrityError` when an id is known or the conversation is not new.
         """
         statements, execute = self.statements, connection.execute
-        before, after, count = sealed.before, sealed.after, len(sealed.heads)
-        if before.cid is None:
-            made = execute(
-                statements["start_conversation"],
-                (
-                    after.tenant,
-                    after.id,
-                    after.book,
-                    after.version,
-                    after.head,
-                    after.created_at,
-                    after.recorded_at,
-                    after.source_cid,
-                    after.source_version,
-                ),
-            )
-            after = after._replace(cid=made.lastrowid)
+        before, heads, count = sealed.before, sealed.heads, len(sealed.heads)
+        version, head, at, cid = before.version, heads[-1], sealed.recorded_at, before.cid
+        if cid is None:
+            _, tenant, name, book, _, _, _, _, _, source_cid, source_version = before
+            row = (tenant, name, book, version + count, head, at, at, source_cid, source_version)
+            cid = cast(int, execute(statements["start_conversation"], row).lastrowid)
         else:
-            moved = execute(
-                statements["move_conversation"],
-                (after.version, after.head, after.recorded_at, before.cid, before.version, before.head),
-            )
-            if not moved.rowcount:
+            moved = (version + count, head, at, cid, version, before.head)
+            if not execute(statements["move_conversation"], moved).rowcount:
                 return None
-        place = (after.stored << 32) + before.version + 1
-        kinds = [event.type for event in batch.events]
-        connection.executemany(
-            statements["add_event"],
-            zip(
-                range(place, place + count),
-                batch.keys,
-                kinds,
-                sealed.headers,
-                sealed.heads,
-                sealed.states,
-                strict=True,
-            ),
+        found = execute(statements["last_position"], (before.book,)).fetchone()
+        first = (found[0] if found else 0) + 1
+        place = (cid << 32) + version + 1
+        ids, kinds, _, _, _ = zip(*batch.events, strict=True)
+        rows = zip(
+            range(place, place + count),
+            ids,
+            kinds,
+            range(first, first + count),
+            sealed.headers,
+            heads,
+            sealed.states,
+            strict=True,
         )
-        (last,) = execute(statements["move_book"], (count, after.book)).fetchone()
-        size = sum(map(len, sealed.states))
-        execute(
-            statements["add_batch"],
-            (after.book, last - count + 1, after.cid, before.version + 1, count, size, time.time_ns() // 1000),
-        )
-        answer = nothing_stored(batch)._replace(
-            first_version=before.version + 1,
-            last_version=after.version,
-            book=after.book,
-            first_position=last - count + 1,
-            last_position=last,
-        )
-        return answer, after
+        connection.executemany(statements["add_event"], rows)
+        execute(statements["add_batch"], (before.book, first, cid, version + 1, count, time.time_ns() // 1000))
+        return sealed.receipt(batch, first + count - 1), sealed.after(cid)
 
-    def _remember(self, standing: Standing) -> None:
-        if len(self._standings) >= MOST_STANDINGS:
-            self._standings.clear()
-        self._standings[standing.tenant, standing.id] = standing
-
-    def _book_count(self) -> int:
-        if self._books is None:
-            self._books = int(cast(int, self.select("own_row")[0][0]))
-        return self._books
+    def known(self, ask: Ask, standing: Standing, batch: Draft) -> list[KnownEvent]:
+        """As `Engine.known`."""
+        cid = standing.cid
+        found = [row for event in batch.events for row in ask("known", {"cid": cid, "id": event.id})]
+        return [KnownEvent(*row) for row in found]  # type: ignore[arg-type]
 
     # -- transactions and reading
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """As `Engine.transaction`. An append inside the block would wait for itself: append before or after."""
-        with self._group.alone(), self._begun() as connection:
-            yield cast(Connection, connection)
-
-    @contextmanager
-    def _begun(self) -> Iterator[sqlite3.Connection]:
-        """The writing connection inside a transaction; only for who holds the group's lock."""
-        if self._closed or self._process != os.getpid():
-            problem = "this ledger was closed" if self._closed else "this ledger belongs to the parent process"
-            raise DatabaseUnavailable(database=self.database, problem=f"{problem}; open it again")
-        with self.file.errors():
-            if self._writer is None:
-                self._writer = self.file.writer()
-            connection = self._writer
+        """As `Engine.transaction`."""
+        with self._group.alone(), self.file.errors():
+            connection = self._writing()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                yield connection
+                yield cast(Connection, connection)
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
+    def _writing(self) -> sqlite3.Connection:
+        """The connection that writes; only for who holds the group's lock."""
+        if self._closed or self._process != os.getpid():
+            problem = "this ledger was closed" if self._closed else "this ledger belongs to the parent process"
+            raise DatabaseUnavailable(database=self.database, problem=f"{problem}; open it again")
+        if self._writer is None:
+            with self.file.errors():
+                self._writer = self.file.writer()
+        return self._writer
+
     def fetch(self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = ()) -> list[Row]:
         """As `Engine.fetch`."""
-        with self.file.errors():
-            connection = self._readers.take()
+        with self._readers.connection() as connection, self.file.errors():
+            return connection.execute(statement, parameters).fetchall()
+
+    def _ask(self, name: str, parameters: Mapping[str, Value]) -> list[Row]:
+        return self.fetch(self.statements[name], parameters)
+
+    def conversation_page(self, standing: Standing, after: int, upto: int) -> list[RecordedEvent]:
+        """As `Engine.conversation_page`."""
+        rows, _ = self._page("events_of_conversation", 4, {"cid": standing.cid, "after": after, "upto": upto})
+        made, (_, tenant, name, book, *_) = RecordedEvent.stored, standing
+        return [
+            made(tenant, name, version, event_id, kind, header, body, erased, book, position)
+            for version, event_id, kind, header, body, erased, position in cast(_Stored, rows)
+        ]
+
+    def book_page(
+        self, book: int, after: int, upto: int, tenant: str | None
+    ) -> tuple[list[RecordedEvent], int]:
+        """As `Engine.book_page`."""
+        # Positions are gapless: this bounds what a statement steps over where others' events are left out.
+        upto = min(upto, after + PAGE_EVENTS)
+        parameters = {"book": book, "after": after, "upto": upto, "tenant": tenant}
+        rows, whole = self._page("events_of_book", 7, parameters)
+        made = RecordedEvent.stored
+        events = [
+            made(of, name, version, event_id, kind, header, body, erased, book, position)
+            for position, of, name, version, event_id, kind, header, body, erased in cast(_Followed, rows)
+        ]
+        return events, upto if whole else events[-1].position
+
+    def _page(
+        self, name: str, body: int, parameters: Mapping[str, Value]
+    ) -> tuple[list[tuple[object, ...]], bool]:
+        """Rows of a statement up to a page's size (`body`: the column with the bytes), and whether that was all."""
+        rows: list[tuple[object, ...]] = []
+        size = 0
+        with self._readers.connection() as connection, self.file.errors():
+            cursor = connection.execute(self.statements[name], parameters)
             try:
-                return connection.execute(statement, parameters).fetchall()
+                while more := cursor.fetchmany(FETCHED_AT_ONCE):
+                    rows += more
+                    size += sum([len(row[body] or b"") for row in more])
+                    if size >= PAGE_BYTES or len(rows) >= PAGE_EVENTS:
+                        return rows, False
+                return rows, True
             finally:
-                self._readers.give_back(connection)
+                cursor.close()  # ends the read transaction, which would keep the log from being folded in
 
     def close(self) -> None:
         """As `Engine.close`; the last one to close folds the log into the file."""
@@ -254,27 +258,21 @@ class SqliteEngine(Engine):
         """As `Engine.applied`."""
         if self.file.is_missing():
             return {}
-        self.file.check()
         with self.file.errors():
             reader = self.file.reader()
             try:
-                return self.applied_in(cast(Connection, reader))
+                self.file.check(reader)
+                made = reader.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone()
+                return {} if made is None else self.applied_in(cast(Connection, reader))
             finally:
                 reader.close()
-
-    def applied_in(self, connection: Connection) -> dict[str, int]:
-        """As `Engine.applied_in`."""
-        made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone()
-        if made is None:
-            return {}
-        return dict(cast("list[tuple[str, int]]", connection.execute(self.statements["migrations"]).fetchall()))
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
         """As `Engine.migrating`."""
-        if self.file.is_missing():
-            self.file.make()
+        self.file.make()
         with self.transaction() as connection:
+            self.file.mark(cast(sqlite3.Connection, connection))
             connection.execute(self.statements["make_migration_table"])
             yield connection
 
@@ -287,15 +285,15 @@ class SqliteEngine(Engine):
                 connection.execute(statement)
                 statement = ""
 
-    def found(self, connection: Connection) -> None:
-        """Write the ledger's own row and its books, in a new database."""
-        if connection.execute(self.statements["own_row"]).fetchone() is None:
-            values = {"books": self._first_books, "now": time.time_ns() // 1000}
-            connection.execute(self.statements["make_own_row"], values)
-            connection.execute(self.statements["make_books"], values)
+    def own_books(self) -> int:
+        """As `Engine.own_books`."""
+        return self._first_books
 
 
 def _same_again(error: Exception) -> BaseException:
     """An error for one more thread: raising one object in several would tangle their tracebacks."""
-    attributes = getattr(error, "attributes", None)
-    return error if attributes is None else type(error)(**attributes)
+    if isinstance(error, TurnledgerError):
+        again = type(error)(**error.attributes)
+        again.__cause__ = error.__cause__
+        return again
+    return error

@@ -45,10 +45,10 @@ SELECT head FROM turnledger.event WHERE cid = :cid AND version = :version
 
 -- name: known
 -- Where event ids of a conversation are stored, and what under them; one look into the index an id.
-SELECT e.key, e.version, e.body, b.first_position + e.version - b.first_version
-FROM unnest(:keys::bytea[]) AS k (key)
+SELECT e.id, e.version, e.body, b.first_position + e.version - b.first_version
+FROM unnest(:ids::text[]) AS k (id)
 CROSS JOIN LATERAL (
-    SELECT version, key, body FROM turnledger.event WHERE cid = :cid AND event.key = k.key
+    SELECT version, id, body FROM turnledger.event WHERE cid = :cid AND event.id = k.id COLLATE "C"
 ) e
 CROSS JOIN LATERAL (
     SELECT first_position, first_version FROM turnledger.batch
@@ -56,34 +56,54 @@ CROSS JOIN LATERAL (
 ) b
 
 -- name: batches_of_conversation
--- The batches that hold the versions after `after`, in order.
-SELECT first_version, n, bytes, first_position FROM turnledger.batch
+-- The batches that hold the versions after `after`, up to `upto`, in order.
+SELECT first_version, first_position, n, bytes FROM turnledger.batch
 WHERE cid = :cid AND first_version <= :upto
   AND first_version >= coalesce(
       (SELECT max(first_version) FROM turnledger.batch WHERE cid = :cid AND first_version <= :after + 1), 0)
-ORDER BY first_version LIMIT :limit
+ORDER BY first_version
 
 -- name: events_of_conversation
 -- The events of the versions after `after`, up to `upto`.
-SELECT version, type, header, body, erased, head FROM turnledger.event
+SELECT version, id, type, header, body, erased FROM turnledger.event
 WHERE cid = :cid AND version > :after AND version <= :upto ORDER BY version
+
+-- name: evidence
+-- The same as the audit wants them, with the heads that the chain reached.
+SELECT e.version, e.id, e.type, e.header, e.head, e.body, e.erased,
+    (SELECT b.first_position + e.version - b.first_version FROM turnledger.batch b
+     WHERE b.cid = e.cid AND b.first_version <= e.version AND e.version < b.first_version + b.n
+     ORDER BY b.first_version DESC LIMIT 1)
+FROM turnledger.event e
+WHERE e.cid = :cid AND e.version > :after AND e.version <= :upto ORDER BY e.version
+
+-- name: versions
+-- Which versions are there, and the size of each.
+SELECT version, coalesce(octet_length(body), 0) FROM turnledger.event
+WHERE cid = :cid AND version > :after ORDER BY version LIMIT :limit
 
 -- name: books
 -- The last position of each book.
 SELECT book, position FROM turnledger.book ORDER BY book
 
 -- name: batches_of_book
--- The batches that hold the positions after `after`, in order.
-SELECT first_position, n, bytes FROM turnledger.batch
-WHERE book = :book
+-- The batches that hold the positions after `after`, up to `upto`, in order.
+SELECT first_position, first_version, n, bytes FROM turnledger.batch
+WHERE book = :book AND first_position <= :upto
   AND first_position >= coalesce(
       (SELECT max(first_position) FROM turnledger.batch WHERE book = :book AND first_position <= :after + 1), 0)
-ORDER BY first_position LIMIT :limit
+ORDER BY first_position
+
+-- name: batch_log
+-- The batches after one, in order: the audit's way through a book.
+SELECT first_position, n, cid, first_version FROM turnledger.batch
+WHERE book = :book AND first_position > :after ORDER BY first_position LIMIT :limit
 
 -- name: events_of_book
 -- The events of the positions after `after`, up to `upto`, of one tenant (NULL: of all). The batches come
 -- first and lead to their events, whatever the planner thinks of table sizes; the reader puts them in order.
-SELECT b.first_position + e.version - b.first_version, c.tenant, c.id, e.version, e.type, e.header, e.body, e.erased
+SELECT b.first_position + e.version - b.first_version, c.tenant, c.id, e.version, e.id, e.type, e.header,
+       e.body, e.erased
 FROM (
     SELECT cid, first_position, first_version, n FROM turnledger.batch
     WHERE book = :book AND first_position <= :upto
@@ -93,7 +113,7 @@ FROM (
 ) b
 JOIN turnledger.conversation c ON c.cid = b.cid AND (:tenant::text IS NULL OR c.tenant = :tenant)
 CROSS JOIN LATERAL (
-    SELECT version, type, header, body, erased FROM turnledger.event
+    SELECT version, id, type, header, body, erased FROM turnledger.event
     WHERE cid = b.cid
       AND version >= b.first_version + greatest(0, :after + 1 - b.first_position)
       AND version < b.first_version + least(b.n, :upto + 1 - b.first_position)
@@ -124,8 +144,9 @@ CREATE SCHEMA IF NOT EXISTS turnledger
 SELECT pg_advisory_xact_lock(8391739299265340519)
 
 -- name: has_migration_table
--- Whether anything of ours is in the database.
-SELECT to_regclass('turnledger.migration') IS NOT NULL
+-- Whether our migration table is there, and whether anything else is in our schema.
+SELECT to_regclass('turnledger.migration') IS NOT NULL,
+       EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('turnledger') AND relname <> 'migration')
 
 -- name: lock_conversation
 -- How a conversation stands, while nobody else can move it.
@@ -136,4 +157,4 @@ FROM turnledger.conversation WHERE tenant = :tenant AND id = :id FOR UPDATE
 -- One sealed batch, in one round trip.
 SELECT cid, last_position FROM turnledger.append_v1(
     %s::bigint, %s::text, %s::text, %s::integer, %s::bigint, %s::bigint, %s::bytea, %s::bigint, %s::bigint,
-    %s::bytea[], %s::text[], %s::bytea[], %s::bytea[], %s::bytea[])
+    %s::text[], %s::text[], %s::bytea[], %s::bytea[], %s::bytea[])

@@ -11,7 +11,7 @@ INSERT INTO ledger (one, id, books, created_at) VALUES (1, randomblob(16), :book
 -- name: make_books
 -- The books, numbered from 0, each empty.
 WITH RECURSIVE number (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < :books)
-INSERT INTO book (book, position) SELECT n, 0 FROM number
+INSERT INTO book (book) SELECT n FROM number
 
 -- name: conversation_by_id
 -- How a conversation stands.
@@ -45,42 +45,40 @@ ORDER BY c.recorded_at DESC, c.cid DESC LIMIT :limit
 SELECT head FROM event WHERE place = (:cid << 32) + :version
 
 -- name: known
--- Where an event id of a conversation is stored, and what under it.
-SELECT e.key, e.place & 4294967295, e.body, b.first_position + (e.place & 4294967295) - b.first_version
-FROM event e JOIN batch b ON b.cid = :cid AND b.first_version = (
-    SELECT max(first_version) FROM batch WHERE cid = :cid AND first_version <= (e.place & 4294967295)
-)
-WHERE e.place >> 32 = :cid AND e.key = :key
-
--- name: batches_of_conversation
--- The batches that hold the versions after `after`, in order.
-SELECT first_version, n, bytes, first_position FROM batch
-WHERE cid = :cid AND first_version <= :upto
-  AND first_version >= coalesce(
-      (SELECT max(first_version) FROM batch WHERE cid = :cid AND first_version <= :after + 1), 0)
-ORDER BY first_version LIMIT :limit
+-- What is stored under an event id of a conversation, and where.
+SELECT id, place & 4294967295, body, position FROM event WHERE place >> 32 = :cid AND id = :id
 
 -- name: events_of_conversation
--- The events of the versions after `after`, up to `upto`.
-SELECT place & 4294967295, type, header, body, erased, head FROM event
+-- The events of the versions after `after`, up to `upto`, in order.
+SELECT place & 4294967295, id, type, header, body, erased, position FROM event
 WHERE place > (:cid << 32) + :after AND place <= (:cid << 32) + :upto ORDER BY place
 
--- name: books
--- The last position of each book.
-SELECT book, position FROM book ORDER BY book
+-- name: evidence
+-- The same as the audit wants them, with the heads that the chain reached.
+SELECT place & 4294967295, id, type, header, head, body, erased, position FROM event
+WHERE place > (:cid << 32) + :after AND place <= (:cid << 32) + :upto ORDER BY place
 
--- name: batches_of_book
--- The batches that hold the positions after `after`, in order.
-SELECT first_position, n, bytes FROM batch
-WHERE book = :book
-  AND first_position >= coalesce(
-      (SELECT max(first_position) FROM batch WHERE book = :book AND first_position <= :after + 1), 0)
-ORDER BY first_position LIMIT :limit
+-- name: versions
+-- Which versions are there, and the size of each.
+SELECT place & 4294967295, coalesce(length(body), 0) FROM event
+WHERE place > (:cid << 32) + :after AND place < (:cid + 1) << 32 ORDER BY place LIMIT :limit
+
+-- name: books
+-- The last position of each book: that of its last batch.
+SELECT book, coalesce((
+    SELECT first_position + n - 1 FROM batch WHERE batch.book = book.book ORDER BY first_position DESC LIMIT 1
+), 0)
+FROM book ORDER BY book
+
+-- name: batch_log
+-- The batches after one, in order: the audit's way through a book.
+SELECT first_position, n, cid, first_version FROM batch
+WHERE book = :book AND first_position > :after ORDER BY first_position LIMIT :limit
 
 -- name: events_of_book
--- The events of the positions after `after`, up to `upto`, of one tenant (NULL: of all), in order.
-SELECT b.first_position + (e.place & 4294967295) - b.first_version, c.tenant, c.id,
-       e.place & 4294967295, e.type, e.header, e.body, e.erased
+-- The events of the positions after `after`, up to `upto`, of one tenant (NULL: of all), in order. The batches come
+-- first and lead to their events.
+SELECT e.position, c.tenant, c.id, e.place & 4294967295, e.id, e.type, e.header, e.body, e.erased
 FROM batch b
 CROSS JOIN conversation c
 CROSS JOIN event e
@@ -104,15 +102,15 @@ UPDATE conversation SET version = ?, head = ?, recorded_at = ? WHERE cid = ? AND
 
 -- name: add_event
 -- One event.
-INSERT INTO event (place, key, type, header, head, body) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO event (place, id, type, position, header, head, body) VALUES (?, ?, ?, ?, ?, ?, ?)
 
--- name: move_book
--- Take the next positions of a book; gives the last one.
-UPDATE book SET position = position + ? WHERE book = ? RETURNING position
+-- name: last_position
+-- The last position of a book; no row for an empty one.
+SELECT first_position + n - 1 FROM batch WHERE book = ? ORDER BY first_position DESC LIMIT 1
 
 -- name: add_batch
 -- Where a batch stands in its book and in its conversation.
-INSERT INTO batch (book, first_position, cid, first_version, n, bytes, committed_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO batch (book, first_position, cid, first_version, n, committed_at) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: migrations
 -- The last step of each component's tables.

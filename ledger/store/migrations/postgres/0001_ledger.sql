@@ -31,19 +31,19 @@ CREATE TABLE turnledger.conversation (
     UNIQUE (tenant, id)
 ) WITH (fillfactor = 70);
 
--- `key` is the first 16 bytes of SHA-256(event id). `body` is salt and JSON bytes; an erased event has none, and its
--- commitment and skeleton in `erased`. `head` is the chain's head after the event.
+-- `head` is the chain's head after the event. `body` is salt and JSON bytes; an erased event has none, and its
+-- commitment and skeleton in `erased`. Ids stand as they are and not hashed: those made one after another lie together.
 CREATE TABLE turnledger.event (
     cid     bigint NOT NULL,
     version bigint NOT NULL,
-    key     bytea  NOT NULL,
+    id      text   COLLATE "C" NOT NULL,
     type    text   COLLATE "C" NOT NULL,
     header  bytea  NOT NULL,
     head    bytea  NOT NULL,
     body    bytea,
     erased  bytea,
     PRIMARY KEY (cid, version),
-    CONSTRAINT event_key UNIQUE (cid, key)
+    CONSTRAINT event_id UNIQUE (cid, id)
 );
 
 -- Positions, once a batch: the events of versions first_version .. first_version + n - 1 stand in the book at

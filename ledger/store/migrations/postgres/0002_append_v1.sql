@@ -5,7 +5,7 @@
 -- different books never wait for each other, and positions follow the order of commits.
 --
 -- Raises TL001 when the conversation does not stand there (any more), with "cid version" of where it stands in the
--- detail; and unique_violation on event_key when an id is stored already.
+-- detail; and unique_violation on event_id when an id is stored already.
 CREATE FUNCTION turnledger.append_v1(
     _cid            bigint,
     _tenant         text,
@@ -16,7 +16,7 @@ CREATE FUNCTION turnledger.append_v1(
     _head           bytea,
     _recorded_at    bigint,
     _bytes          bigint,
-    _keys           bytea[],
+    _ids            text[],
     _types          text[],
     _headers        bytea[],
     _heads          bytea[],
@@ -28,7 +28,7 @@ LANGUAGE plpgsql
 AS $$
 #variable_conflict use_column
 DECLARE
-    _n integer := cardinality(_keys);
+    _n integer := cardinality(_ids);
     _standing text;
 BEGIN
     IF _cid IS NULL THEN
@@ -51,10 +51,10 @@ BEGIN
             USING ERRCODE = 'TL001', DETAIL = coalesce(_standing, 'there is none');
     END IF;
 
-    INSERT INTO turnledger.event (cid, version, key, type, header, head, body)
-    SELECT _cid, _version + e.n, e.key, e.type, e.header, e.head, e.body
-    FROM unnest(_keys, _types, _headers, _heads, _bodies) WITH ORDINALITY
-        AS e (key, type, header, head, body, n);
+    INSERT INTO turnledger.event (cid, version, id, type, header, head, body)
+    SELECT _cid, _version + e.n, e.id, e.type, e.header, e.head, e.body
+    FROM unnest(_ids, _types, _headers, _heads, _bodies) WITH ORDINALITY
+        AS e (id, type, header, head, body, n);
 
     UPDATE turnledger.book b SET position = b.position + _n WHERE b.book = _book
     RETURNING b.position INTO last_position;

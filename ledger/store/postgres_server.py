@@ -20,8 +20,24 @@ from ledger.errors import (
 
 PgConnection = psycopg.Connection[tuple[object, ...]]
 
+BUSY_SECONDS = 60.0
+"""How long a statement waits for others' locks before it gives up."""
 
-class Server:
+MOVED = "TL001"
+"""The SQLSTATE of `append_v1` for a conversation that does not stand where the writer thought."""
+
+# What a server's own settings must not change: commits wait for the disk (one that waits for replicas as well stays
+# so), races are settled by row locks, text is UTF-8.
+_SETTINGS = """
+SELECT set_config('client_encoding', 'UTF8', false),
+       set_config('default_transaction_isolation', 'read committed', false),
+       set_config('lock_timeout', %s, false),
+       CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+            THEN set_config('synchronous_commit', 'on', false) END
+"""
+
+
+class PostgresServer:
     """One database of a PostgreSQL server."""
 
     def __init__(self, url: str) -> None:
@@ -33,25 +49,15 @@ class Server:
         with self.errors():
             # The second append already is a prepared statement: the call of a hot path is the same every time.
             connection = psycopg.connect(self.url, autocommit=True, prepare_threshold=1)
-            if connection.info.parameter_status("synchronous_commit") != "on":
-                # Durable when it returns: a server set to lose the last commits is told otherwise; one that waits for
-                # replicas as well stays as it is.
-                connection.execute(
-                    "SELECT set_config('synchronous_commit', 'on', false)"
-                    " WHERE current_setting('synchronous_commit') IN ('off', 'local')"
-                )
+            connection.execute(_SETTINGS, (f"{int(BUSY_SECONDS * 1000)}ms",))
         return connection
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn psycopg's errors into ours. Conflicts (unique violations, TL001) pass: the caller settles them."""
+        """Turn psycopg's errors into ours."""
         try:
             yield
-        except (pg.UniqueViolation, pg.SerializationFailure, pg.DeadlockDetected):
-            raise
         except psycopg.Error as error:
-            if error.sqlstate == MOVED:
-                raise
             raise self.ours(error) from error
 
     def ours(self, error: psycopg.Error) -> DatabaseError:
@@ -72,19 +78,20 @@ class Server:
         return DatabaseUnavailable(database=self.name, problem=problem)
 
 
-MOVED = "TL001"
-"""The SQLSTATE of `append_v1` for a conversation that does not stand where the writer thought."""
-
-
 def is_usable(connection: PgConnection) -> bool:
     """Whether a connection can serve again: alive and in no transaction."""
     return not connection.closed and connection.info.transaction_status == TransactionStatus.IDLE
 
 
+def is_retried(error: psycopg.Error) -> bool:
+    """Whether an append that met this error is settled anew: others were quicker, or an id is stored already."""
+    return error.sqlstate == MOVED or isinstance(
+        error, pg.UniqueViolation | pg.SerializationFailure | pg.DeadlockDetected
+    )
+
+
 def _without_password(url: str) -> str:
     parts = urlsplit(url)
-    if parts.password is None:
-        return url
     user = f"{parts.username}@" if parts.username else ""
     port = f":{parts.port}" if parts.port else ""
     return urlunsplit(parts._replace(netloc=f"{user}{parts.hostname or ''}{port}", query=""))

@@ -1,5 +1,6 @@
-"""How this project opens a SQLite file, and what SQLite's complaints mean in our words."""
+"""How a ledger's SQLite file is opened and made, and what SQLite's complaints mean in our words."""
 
+import os
 import random
 import sqlite3
 import time
@@ -24,8 +25,10 @@ APPLICATION_ID = 0x544C4752
 BUSY_SECONDS = 60.0
 """How long an append waits for other processes before it gives up."""
 
+_MAGIC = b"SQLite format 3\0"
 
-class File:
+
+class SqliteFile:
     """One SQLite database file."""
 
     def __init__(self, path: Path) -> None:
@@ -33,15 +36,18 @@ class File:
         self.name = f"sqlite:///{path}"
 
     def writer(self) -> sqlite3.Connection:
-        """A connection that writes: write-ahead log, every commit synced. The file must be there and be ours."""
-        connection = self._connect("rw")
+        """A connection that writes; every commit is synced."""
+        connection = self._connect("mode=rw")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = FAST")
         return connection
 
     def reader(self) -> sqlite3.Connection:
-        """A connection that only reads."""
-        connection = self._connect("rw")
+        """A connection that only reads; also where the file and its folder may not be written."""
+        options = "mode=rw"
+        if not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK):
+            # A log beside it is shared with a writer. Without one nobody writes, and none can be made to share.
+            options = "mode=ro" if self._log().exists() else "mode=ro&immutable=1"
+        connection = self._connect(options)
         connection.execute("PRAGMA query_only = ON")
         return connection
 
@@ -52,43 +58,49 @@ class File:
         except OSError:
             return True
 
-    def check(self) -> None:
-        """Raises `NotALedger` when the file holds something else, `DatabaseError` when it cannot be read."""
-        with self.errors():
-            connection = self._connect("rw")
-            try:
-                (found,) = connection.execute("PRAGMA application_id").fetchone()
-                (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            finally:
-                connection.close()
+    def check(self, connection: sqlite3.Connection) -> None:
+        """Raises `NotALedger` when the file holds something else."""
+        if self.path.is_file():
+            with self.path.open("rb") as file:
+                if file.read(len(_MAGIC)) != _MAGIC:  # SQLite takes some of those for empty databases
+                    raise NotALedger(database=self.name, problem="not a SQLite database")
+        (found,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and found != APPLICATION_ID:
             raise NotALedger(database=self.name, problem="a SQLite database of another program")
 
     def make(self) -> None:
-        """Make the file ready for migrations: ours by its header, with a write-ahead log. Several may do so at once."""
+        """Make the file if need be, with a write-ahead log. Several may do so at once."""
+        deadline = time.monotonic() + BUSY_SECONDS
         with self.errors():
-            deadline = time.monotonic() + BUSY_SECONDS
             while True:
-                connection = self._connect("rwc")
+                connection = self._connect("mode=rwc")
                 try:
-                    # The busy handler does not cover a change of journal mode: two makers retry by themselves.
                     connection.execute("PRAGMA journal_mode = WAL")
-                    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     return
                 except sqlite3.OperationalError as error:
+                    # The busy handler does not cover a change of journal mode: two makers retry by themselves.
                     if not _is_busy(error) or time.monotonic() > deadline:
                         raise
                     time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - two makers, out of step
                 finally:
                     connection.close()
 
+    def mark(self, connection: sqlite3.Connection) -> None:
+        """Write that the file is ours, in the transaction that makes its tables."""
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def fold_log(self, connection: sqlite3.Connection | None) -> None:
+        """Bring the log's content into the file and give its space back, as far as readers let it."""
+        if connection is not None:
+            with self.errors():
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn SQLite's errors into ours. `sqlite3.IntegrityError` passes: it is a conflict that the caller settles."""
+        """Turn SQLite's errors into ours."""
         try:
             yield
-        except sqlite3.IntegrityError:
-            raise
         except sqlite3.Error as error:
             raise self.ours(error) from error
 
@@ -96,20 +108,26 @@ class File:
         """The error of ours that says the same."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return DatabaseBusy(database=self.name, problem=f"waited {BUSY_SECONDS:.0f} s")
+            return DatabaseBusy(database=self.name, problem=f"waited {BUSY_SECONDS:g} s")
         if code == sqlite3.SQLITE_FULL:
             return DatabaseFull(database=self.name, problem=str(error))
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             return DatabaseReadOnly(database=self.name, problem=str(error))
         if code == sqlite3.SQLITE_NOTADB:
             return NotALedger(database=self.name, problem=str(error))
-        if code == sqlite3.SQLITE_CANTOPEN and self.path.parent.is_dir() and not self.path.exists():
-            return DatabaseMissing(database=self.name)
+        if code == sqlite3.SQLITE_CANTOPEN and self.path.parent.is_dir():
+            if not self.path.exists():
+                return DatabaseMissing(database=self.name)
+            if not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK):
+                return DatabaseReadOnly(database=self.name, problem=str(error))
         return DatabaseUnavailable(database=self.name, problem=str(error))
 
-    def _connect(self, mode: str) -> sqlite3.Connection:
+    def _log(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
+
+    def _connect(self, options: str) -> sqlite3.Connection:
         return sqlite3.connect(
-            f"file:{quote(str(self.path))}?mode={mode}",
+            f"file:{quote(str(self.path))}?{options}",
             uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
