@@ -9,7 +9,7 @@ mapping like any string, and `collect` takes the marks off an event and lists th
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from ledger.events import MAX_EVENT_BYTES, MAX_INT_DIGITS, Json, JsonObject, json_bytes
@@ -121,7 +121,8 @@ def as_text(value: Json) -> str:
 
 
 def collect(event: JsonObject) -> JsonObject:
-    """The event with its marks taken off and their paths listed in `normalized`; itself when there are none."""
+    """The event with its marks taken off and their paths listed in `normalized`; itself when there are
+    none."""
     if not _is_marked(event):
         return event
     paths: list[Json] = []
@@ -196,3 +197,42 @@ def within_size(event: JsonObject, limit: int = MAX_EVENT_BYTES) -> JsonObject:
 def _largest_first(event: JsonObject, names: list[str]) -> Iterator[str]:
     sizes = {name: len(json_bytes(event[name])) for name in names}
     return iter(sorted(names, key=lambda name: -sizes[name]))
+
+
+def plain_json(value: object) -> Json:
+    """`value` of a Python program as JSON that the ledger takes, whatever it is; what had to be changed is
+    marked.
+
+    Tuples become lists; numbers that are not finite or too long, bytes and other objects become strings; so
+    do keys that are none, and what nests too deep.
+    """
+    return _plain_json(value, MAX_RECORD_DEPTH)
+
+
+def _plain_json(value: object, levels: int) -> Json:
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return cast(Json, value)
+    if isinstance(value, str):
+        return value if isinstance(value, Mended) else str.__str__(value)
+    if isinstance(value, int):
+        return int(value) if abs(value) < _LEAST_LONG_INT else Mended(hex(value))
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else Mended(_SPELLED.get(str(float(value)), "NaN"))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return Mended(bytes(value).decode(errors="replace"))
+    if not isinstance(value, Mapping | list | tuple | set | frozenset):
+        return Mended(repr(value))
+    if levels == 0:
+        return Mended(repr(value)[:10_000])
+    if isinstance(value, Mapping):
+        return {_key(name): _plain_json(item, levels - 1) for name, item in value.items()}
+    return [_plain_json(item, levels - 1) for item in value]
+
+
+def _key(name: object) -> str:
+    return str.__str__(name) if isinstance(name, str) else str(name)
+
+
+_LEAST_LONG_INT = 10**MAX_INT_DIGITS
+_SPELLED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
