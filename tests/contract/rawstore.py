@@ -76,3 +76,14 @@ def overwrite(url: str, conversation_id: str, version: int, column: str, value: 
         f" AND EXISTS (SELECT 1 FROM conversation c WHERE {PLACE[engine]} AND c.id = ?)",
         (value, version, conversation_id),
     )
+
+
+def delete(url: str, conversation_id: str, version: int) -> None:
+    """Take one stored event away."""
+    engine = engine_of(url)
+    execute(
+        url,
+        f"DELETE FROM event AS e WHERE {VERSION[engine]} = ?"
+        f" AND EXISTS (SELECT 1 FROM conversation c WHERE {PLACE[engine]} AND c.id = ?)",
+        (version, conversation_id),
+    )

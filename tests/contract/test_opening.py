@@ -28,7 +28,7 @@ from ledger.errors import (
     SchemaTooNew,
     TurnledgerError,
 )
-from ledger.store import sqlite_connection
+from ledger.store import sqlite_file
 from tests.contract.material import assert_gapless, ids, several, stored
 from tests.contract.rawstore import engine_of, execute, path_of, raw
 from tests.postgres import PostgresServer
@@ -388,7 +388,7 @@ def test_a_full_disk_under_postgres(postgres_url: str) -> None:
 def test_a_sqlite_file_that_stays_locked(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger.open(sqlite_url) as ledger:
         ledger.append("c", several("c", "a"))
-    monkeypatch.setattr(sqlite_connection, "BUSY_SECONDS", 0.3)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.3)
     with Ledger.open(sqlite_url) as ledger, closing(sqlite3.connect(path_of(sqlite_url))) as stranger:
         stranger.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseBusy) as refused:
