@@ -9,12 +9,13 @@ same run makes them).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from ledger.intake.lines import Line
-from ledger.turns import Recording
+from ledger.events import JsonObject
+from ledger.intake.lines import Line, split_lines
+from ledger.turns import Recording, StreamStamps
 
 End = Literal["eof", "user_stop", "terminated"]
 
@@ -40,3 +41,61 @@ class StreamAdapter(Protocol):
 
 
 Make: TypeAlias = Callable[[Recording, StreamOptions], StreamAdapter]
+
+
+class Stream:
+    """One stream on its way through its adapter, with the ids of its lines and a net under the adapter."""
+
+    def __init__(
+        self, make: Make, source_format: str, conversation_id: str, options: StreamOptions = StreamOptions()
+    ) -> None:
+        self._stamps = StreamStamps(source_format, options.turn_id or "")
+        self.recording = Recording(conversation_id, self._stamps)
+        self.lines = self.faults = 0
+        self._adapter = make(self.recording, options)
+
+    def line(self, line: Line) -> None:
+        """Take the next line."""
+        self.lines += 1
+        self._stamps.take(line.raw if line.raw is not None else line.digest or b"")
+        try:
+            self._adapter.line(line)
+        except Exception as error:  # a fault of ours must not cost the rest of the stream
+            self.faults += 1
+            text = line.raw.decode(errors="replace") if line.raw is not None else None
+            said = f"Line {line.number} could not be recorded: {type(error).__name__}: {error}"
+            self.recording.note("adapter fault", said, line=line.number, bytes=text)
+
+    def end(self, end: End) -> None:
+        """Take the end: whatever the adapter leaves open is ended here, so that every turn has its
+        terminal."""
+        self._stamps.take(f"\0{end}".encode())
+        try:
+            self._adapter.end(end)
+        except Exception as error:
+            self.faults += 1
+            self.recording.note(
+                "adapter fault", f"The end could not be recorded: {type(error).__name__}: {error}"
+            )
+        if (turn := self.recording.running) is not None:
+            if end == "eof":
+                turn.error("The stream ended without a terminal event.", "missing_terminal_event")
+            else:
+                turn.abort(end)
+
+
+def events_of_stream(
+    make: Make,
+    source_format: str,
+    chunks: Iterable[bytes],
+    conversation_id: str,
+    options: StreamOptions = StreamOptions(),
+    end: End = "eof",
+) -> list[JsonObject]:
+    """All events of a stream given in chunks of bytes, as they would be recorded; without their marks taken
+    off."""
+    stream = Stream(make, source_format, conversation_id, options)
+    for line in split_lines(chunks):
+        stream.line(line)
+    stream.end(end)
+    return stream.recording.sheet.take()
