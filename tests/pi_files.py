@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ledger.events import Event, JsonObject, decode
+from ledger.admission import parse_line
+from ledger.events import MAX_EVENT_BYTES, Event, JsonObject, to_json
 from ledger.intake.lines import split_lines
 from ledger.intake.pi import Session
-from ledger.recorded import RecordedEvent
+from ledger.recorded import EncodedEvent, RecordedEvent
 from replay import neutral, plan
 
 SESSION = "0190aaaa-0000-7000-8000-000000000001"
@@ -166,13 +167,27 @@ def _words(part: JsonObject) -> str:
     return str(part.get("text", part["type"]))
 
 
+def admitted(encoded: EncodedEvent) -> Event:
+    """The event, which the door takes as it is: within the limits, nothing renamed, nothing dropped."""
+    event = parse_line(encoded.body)
+    assert to_json(event) == json.loads(encoded.body)
+    assert len(encoded.body) <= MAX_EVENT_BYTES
+    assert (encoded.id, encoded.type, encoded.turn_id, encoded.step_id) == (
+        event.id,
+        event.type,
+        event.turn_id,
+        event.step_id,
+    )
+    return event
+
+
 def take(data: bytes, name: str | None = None, file: str = "session.jsonl") -> Taken:
     """Everything that a file's bytes give. Raises `NotASession`."""
     session = Session.read(split_lines([data]), file, name)
     own: dict[str, list[RecordedEvent]] = {}
     sources: dict[str, tuple[str, int]] = {}
     for stream in session.streams(lambda offset, length: data[offset : offset + length]):
-        events = [decode(encoded.body) for encoded in stream.events()]
+        events = [admitted(encoded) for encoded in stream.events()]
         own[stream.conversation_id] = [
             RecordedEvent.of(event, version) for version, event in enumerate(events, stream.source_version + 1)
         ]

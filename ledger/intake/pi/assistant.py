@@ -27,7 +27,7 @@ def step_events(
     A message that was aborted or failed has no `step_finish`: the model's answer did not end (DESIGN.md 6).
     """
     api = _name(message.get("api"))
-    reason = message.get("stopReason")
+    reason = stop_reason(message)
     rest = {name: value for name, value in message.items() if name not in _MAPPED}
     if reason not in FINISHED and message.get("responseId") is not None:
         rest["responseId"] = message["responseId"]
@@ -109,6 +109,11 @@ def _thinking(maker: Maker, block: JsonObject, name: str, where: JsonObject, api
 
 def _rest(block: JsonObject, *mapped: str) -> JsonObject:
     return {name: value for name, value in block.items() if name != "type" and name not in mapped}
+
+
+def stop_reason(message: JsonObject) -> str | None:
+    """Why pi says the message ended; None when it does not say."""
+    return _name(message.get("stopReason"))
 
 
 def _is_count(value: Json) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ledger.events import Json, JsonObject
 from ledger.intake.mending import as_text
-from ledger.intake.pi.assistant import step_events
+from ledger.intake.pi.assistant import step_events, stop_reason
 from ledger.intake.pi.maker import Maker, call_id, ms_of
 from ledger.intake.pi.records import Record
 from ledger.intake.pi.runtime import bash_message, injected
@@ -115,7 +115,7 @@ class Path:
         for call in calls:
             state.calls[call] = (turn_id, maker.key)
             state.unanswered.add(call)
-        reason = message.get("stopReason")
+        reason = stop_reason(message)
         if reason == "stop" or (reason == "length" and not calls):
             events.append(maker.event("complete", "end", {"turn_id": turn_id, "stop_reason": reason}))
         elif reason == "aborted":

@@ -192,7 +192,8 @@ class _Reader:
                 )
                 self._found.problem("second_header", number, text)
         self._found.array.append(len(records))
-        self._add(number, offset, len(raw), digest, kind, value, content_key(value))
+        named = self._found.header is not None and not self._legacy and _text(value.get("id")) is not None
+        self._add(number, offset, len(raw), digest, kind, value, "" if named else content_key(value))
 
     def _head(self, value: JsonObject, number: int) -> None:
         self._found.session = _text(value.get("id")) or ""
@@ -213,12 +214,13 @@ class _Reader:
         record.declared = "parentId" in value
         record.parent = _text(value.get("parentId"))
         records.append(record)
-        self._content_keys.append(content or digest.hex()[:16])
+        self._content_keys.append(content)
 
     def name(self) -> None:
         """Give every record its key: the entry's id, or a digest of its content; `#n` from the n-th on."""
         used: Counter[str] = Counter()
         for record, content in zip(self._found.records, self._content_keys, strict=True):
+            content = content or record.digest.hex()[:16]
             key = content if self._legacy or record.id is None or record.kind == DAMAGED else record.id
             if record.index == self._found.header:
                 key = HEADER  # pi rewrites it when it lifts a file
@@ -280,5 +282,5 @@ def _end_of_record(text: str, start: int) -> int | None:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    is_record = isinstance(value, dict) and value.get("type") in ENTRY_TYPES and "timestamp" in value
+    is_record = isinstance(value, dict) and str(value.get("type")) in ENTRY_TYPES and "timestamp" in value
     return end if is_record else None
