@@ -28,6 +28,15 @@ def is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
+def system_texts(content: Json, report: Report) -> list[str]:
+    """The texts of a recorded system prompt: a string, or blocks."""
+    parts: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else []
+    if isinstance(content, list):
+        parts = content
+    blocks = content_blocks([part for part in parts if isinstance(part, dict)], report)
+    return [text for block in blocks if isinstance(text := block.get("text"), str)]
+
+
 def content_blocks(parts: Sequence[JsonObject], report: Report) -> list[JsonObject]:
     """User content: blank text left out, images and files translated, what cannot be sent said in text."""
     blocks = []
@@ -40,13 +49,14 @@ def content_blocks(parts: Sequence[JsonObject], report: Report) -> list[JsonObje
 
 def content_block(part: JsonObject, report: Report) -> JsonObject | None:
     """One block of user content or of a result; None for blank text."""
-    text = part.get("text")
-    if part.get("type") in ("text", "input_text", "output_text") and isinstance(text, str):
+    text, kind = part.get("text"), part.get("type")
+    if isinstance(text, str) and kind in ("text", "input_text", "output_text"):
         if is_blank(text):
             report("blank_text_skipped")
             return None
+        if len(part) == 2 and kind == "text" and text.isascii():
+            return part  # most parts: it is the block
         return text_block(sendable_text(text, report))
-    kind = part.get("type")
     media = media_of(part)
     written = _media_block(media) if media is not None else None
     if isinstance(written, dict):

@@ -8,16 +8,18 @@ decision looks back only, so that what was once rendered stays (X7).
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ledger.events import JsonObject
 from replay.items import Block, Item, Step, Thinking
 from replay.options import Target
+from replay.providers.merging import blocks_of
 from replay.providers.wire_text import is_clean
 
 APIS = frozenset({None, "messages", "anthropic-messages", "anthropic.messages"})
 """How runtimes call this wire format; the format has one."""
 
+THINKING = ("thinking", "redacted_thinking")
 _MODEL = re.compile(r"claude-(?:(?:instant|opus|sonnet|haiku|fable|mythos)-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?")
 _FIRST_BOUND = (5, 1)
 
@@ -33,8 +35,7 @@ def binds_prefix(target: Target) -> bool:
     return match is None or (int(match[1]), int(match[2] or 0)) >= _FIRST_BOUND
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What becomes of one thinking block: `wire`, or the code and details of why it is left out."""
 
     wire: JsonObject | None
@@ -62,24 +63,25 @@ class ThinkingGate:
         """A summary stands in place of the history: thinking after it was made after it."""
         self._closed_since = None
 
-    def admits(self, step: Step, left_out: Sequence[Block], led: bool | None) -> dict[Thinking, Verdict]:
-        """The verdict on every thinking block of a step.
+    def admits(
+        self, step: Step, thinkings: Sequence[Thinking], left_out: Sequence[Block], led: bool | None
+    ) -> list[Verdict]:
+        """The verdicts on a step's thinking blocks, in their order.
 
         `left_out` are those of its blocks that the renderer does not send. `led`: the message that the step
         goes on starts with thinking; None when the step begins its message.
         """
-        thinkings = [block for block in step.blocks if isinstance(block, Thinking)]
         foreign = self._foreign(step)
         if foreign is not None:
-            return {block: Verdict(None, "foreign_thinking_skipped", foreign) for block in thinkings}
+            return [Verdict(None, "foreign_thinking_skipped", foreign)] * len(thinkings)
         unit = self._damage(step, thinkings)
-        verdicts: dict[Thinking, Verdict] = {}
+        verdicts: list[Verdict] = []
         before: Thinking | None = None
         for block in thinkings:
             verdict = self._verdict(step, block, before, unit, left_out, led)
             if verdict.wire is not None:
                 before = block
-            verdicts[block] = verdict
+            verdicts.append(verdict)
         return verdicts
 
     def _foreign(self, step: Step) -> JsonObject | None:
@@ -181,3 +183,23 @@ def model_of(items: Sequence[Item], target: Target) -> str | None:
         if isinstance(item, Step) and item.provider == target.provider and item.model is not None:
             return item.model
     return None
+
+
+def in_force(config: JsonObject, messages: Sequence[JsonObject]) -> JsonObject:
+    """The thinking configuration for a request with these messages.
+
+    Manual thinking goes off while a tool loop is open that did not start with thinking (A24): it cannot be
+    made up.
+    """
+    if config.get("type") != "enabled" or not messages or messages[-1]["role"] != "user":
+        return config
+    if blocks_of(messages[-1])[0]["type"] != "tool_result":
+        return config
+    for message in reversed(messages[:-1]):
+        blocks = blocks_of(message)
+        if message["role"] == "assistant":
+            if blocks[0]["type"] in THINKING:
+                return config
+        elif any(block["type"] != "tool_result" for block in blocks):
+            break
+    return {"type": "disabled"}

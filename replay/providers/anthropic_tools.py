@@ -11,11 +11,11 @@ from ledger.events import Json, JsonObject
 from replay.items import Call, HostedResult
 from replay.materialize import Message
 from replay.providers.anthropic_blocks import Report
-from replay.providers.names import narrow
+from replay.providers.names import Names
 from replay.providers.wire_text import cleaned, is_clean
 
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
-_NAME_LIMIT = 128
+NAME_LIMIT = 128
 _RESULTS = {"web_search": "web_search_tool_result", "web_fetch": "web_fetch_tool_result"}
 _ERRORS = {"web_search": "web_search_tool_result_error", "web_fetch": "web_fetch_tool_result_error"}
 _SEARCH_KEYS = ("type", "url", "title", "encrypted_content", "page_age")
@@ -35,7 +35,7 @@ _CLIENT_KEYS = frozenset(
 )
 
 
-def tool_definitions(tools: Json, report: Report) -> list[JsonObject]:
+def tool_definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
     """The recorded tools as this format spells them; those of other formats are translated.
 
     Understood: Anthropic's own (also server tools, kept as they are), `{"name", "parameters"}`, MCP's
@@ -48,7 +48,7 @@ def tool_definitions(tools: Json, report: Report) -> list[JsonObject]:
         return []
     written = []
     for tool in tools:
-        definition = _definition(tool) if isinstance(tool, dict) else None
+        definition = _definition(tool, names) if isinstance(tool, dict) else None
         if definition is None:
             report("tool_definition_skipped", tool=tool if isinstance(tool, str) else None)
         else:
@@ -56,7 +56,7 @@ def tool_definitions(tools: Json, report: Report) -> list[JsonObject]:
     return written
 
 
-def _definition(tool: JsonObject) -> JsonObject | None:
+def _definition(tool: JsonObject, names: Names) -> JsonObject | None:
     inner = tool.get("function")
     if isinstance(inner, dict):
         tool = inner
@@ -67,7 +67,7 @@ def _definition(tool: JsonObject) -> JsonObject | None:
     schema = next((tool[key] for key in ("input_schema", "parameters", "inputSchema") if key in tool), None)
     if not isinstance(name, str) or not isinstance(schema, dict):
         return None
-    definition: JsonObject = {"name": narrow(name, _NAME_LIMIT)}
+    definition: JsonObject = {"name": names.sent(name)}
     description = tool.get("description")
     if isinstance(description, str) and description:
         definition["description"] = description

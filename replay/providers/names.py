@@ -1,8 +1,8 @@
-"""Ids and names for providers with a narrow alphabet: injective, and a function of the name alone.
+"""Ids and names for providers with a narrow alphabet: a name that fits is kept, any other is made to fit.
 
-A name that fits is kept. Any other becomes its clean beginning and a digest of the whole; a name that looks
-like such a result is treated alike, so that no recorded name can equal a made one. Nothing depends on what
-comes later.
+A made name is the clean beginning of the recorded one and a digest of the whole. Two recorded names never
+get the same: where one was recorded that looks made, the first in the request keeps it. Nothing depends on
+what comes later.
 """
 
 import hashlib
@@ -10,13 +10,38 @@ import re
 
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
 _FITS = re.compile(r"[A-Za-z0-9_-]+")
-_MADE = re.compile(r".*-tl[0-9a-f]{20}")
+_MARK = "-tl"
 _KEPT = 32
 
 
-def narrow(name: str, limit: int = 200) -> str:
-    """`name` in the alphabet `[A-Za-z0-9_-]`, at least one and at most `limit` characters (at least 64)."""
-    if len(name) <= limit and _FITS.fullmatch(name) and not ("-tl" in name and _MADE.fullmatch(name)):
-        return name
+class Names:
+    """The names of one request: of `[A-Za-z0-9_-]`, one to `limit` characters (64 or more)."""
+
+    def __init__(self, limit: int = 200) -> None:
+        self._limit = limit
+        self._sent: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def sent(self, name: str) -> str:
+        """What a recorded name is sent as; always the same within a request."""
+        if self._fits(name) and _MARK not in name:
+            return name
+        sent = self._sent.get(name)
+        if sent is None:
+            sent, attempt = name if self._fits(name) else _made(name), 0
+            while sent in self._taken:
+                attempt += 1
+                sent = _made(f"{name}\x00{attempt}")
+            self._taken.add(sent)
+            self._sent[name] = sent
+        return sent
+
+    def _fits(self, name: str) -> bool:
+        if len(name) > self._limit:
+            return False
+        return (name.isascii() and name.isidentifier()) or _FITS.fullmatch(name) is not None
+
+
+def _made(name: str) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-    return f"{_REFUSED.sub('_', name)[:_KEPT]}-tl{digest}"
+    return f"{_REFUSED.sub('_', name)[:_KEPT]}{_MARK}{digest}"

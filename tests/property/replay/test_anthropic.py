@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.recorded import RecordedEvent
 from replay import Options, Result, replay
 from replay.diagnostics import SEVERITY
+from replay.providers.names import Names
 from replay.providers.violations import violations
 from tests.property.ledgers import ledgers, orderly_ledgers, recorded
 from tests.property.replay.test_plan import options
@@ -127,8 +127,8 @@ def opened(found: Result) -> bytes:
 def test_what_was_sent_stays_as_it_was(events: list[Event], target: Any) -> None:
     """The request just before a step's first event is the beginning of every later one (X7, DESIGN.md 7.4).
 
-    A request that could not be sent then is no promise, nor is one that goes on with a search of the provider's:
-    when the search never comes to an end, its call cannot stay.
+    A request that could not be sent then is no promise, nor is one that goes on with a search of the
+    provider's: when the search never comes to an end, its call cannot stay.
     """
     records = recorded(events)
     whole = opened(judged(records, target, Options()))
@@ -139,7 +139,7 @@ def test_what_was_sent_stays_as_it_was(events: list[Event], target: Any) -> None
             continue
         begun.add((record.turn_id, record.step_id))
         found = judged(records[:place], target, Options())
-        if not found.sendable or found.messages[-1]["role"] != "user":
+        if not found.sendable or searches(found):
             continue
         sent = opened(found)
         assert whole.startswith(sent)
@@ -220,14 +220,17 @@ def test_thinking_that_is_not_the_targets_own_never_leaves(
     assert SECRET not in json.dumps(body(found), ensure_ascii=False)
 
 
-@pytest.mark.parametrize("name", ["narrow"])
-@given(first=st.text(max_size=12), second=st.text(max_size=12))
-def test_renaming_is_injective_and_stays_in_its_alphabet(name: str, first: str, second: str) -> None:
-    from replay.providers.names import narrow
+ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
-    made = {first: narrow(first), second: narrow(second), narrow(first): narrow(narrow(first))}
-    assert len(set(made.values())) == len(made)
-    assert all(
-        set(value) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-        for value in made.values()
-    )
+
+@given(st.lists(st.text(max_size=12) | st.sampled_from("a:b")), st.booleans())
+def test_renaming_keeps_names_apart_and_in_their_alphabet(recorded_names: list[str], made_too: bool) -> None:
+    if made_too:  # names that were sent once are recorded beside those that they were made from
+        recorded_names = [*recorded_names, *map(Names().sent, recorded_names)]
+    names = Names()
+    sent = {name: names.sent(name) for name in recorded_names}
+    assert len(set(sent.values())) == len(sent)
+    assert all(value and set(value) <= ALPHABET for value in sent.values())
+    assert {name: names.sent(name) for name in recorded_names} == sent
+    again = Names()
+    assert [again.sent(value) for value in sent.values()] == list(sent.values())

@@ -1,17 +1,18 @@
 """The vendor's own request types as an oracle: every block against the `*Param` type that its `type` names.
 
-Block by block, because the unions of the vendor also take response models; closed, because open ones drop unknown
-keys; and walked, because iterables are checked only when they are read (specs/providers.md 10).
+Block by block, because the unions of the vendor also take response models; closed, because open ones drop
+unknown keys; and walked, because iterables are checked only when they are read (specs/providers.md 10).
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any, TypedDict, cast, is_typeddict
+from typing import Any, cast
 
 import anthropic.types as vendor
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import get_type_hints, is_typeddict
 
 _PARAMS = {
     "text": vendor.TextBlockParam,
@@ -97,13 +98,7 @@ def _close(param: Any, seen: set[int]) -> None:
     seen.add(id(param))
     if is_typeddict(param):
         cast(Any, param).__pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-        for inner in _hints(param).values():
+        for inner in get_type_hints(param).values():
             _close(inner, seen)
     for inner in getattr(param, "__args__", ()):
         _close(inner, seen)
-
-
-def _hints(param: type[TypedDict]) -> dict[str, Any]:  # type: ignore[valid-type]
-    from typing_extensions import get_type_hints
-
-    return get_type_hints(param, include_extras=False)

@@ -8,9 +8,7 @@ from typing import Any
 from ledger.admission import parse_event
 from ledger.recorded import RecordedEvent
 from replay import Options, Result, replay
-from replay.providers.anthropic import request
 from replay.providers.violations import violations
-from replay.render import Rendered
 from tests.conformance import named
 
 MODEL = "claude-opus-4-5"
@@ -87,7 +85,7 @@ def answer(
 
 def body(found: Result) -> dict[str, Any]:
     """The whole request body of an answer."""
-    return request(Rendered(found.messages, found.system, found.provenance, extra=found.extra))
+    return found.request
 
 
 def messages(*events: Mapping[str, Any], **more: Any) -> list[dict[str, Any]]:

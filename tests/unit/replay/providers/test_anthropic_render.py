@@ -98,6 +98,24 @@ def test_a_late_result_is_text_where_it_came() -> None:
     assert content(found, 4)[0]["text"] == "[late result of read (c1)] late"
 
 
+def test_one_result_a_call() -> None:
+    found = answer(user("q"), call("s1"), result(content="first"), result(content="second"))
+    assert [block["content"] for block in content(found, 2)] == ["second"]
+
+
+def test_a_step_with_nothing_to_send_is_left_out() -> None:
+    found = answer(
+        user("q"), text("s1", " "), start("s2"), thinking("s2", "hm", None), complete(), user("r", "t2")
+    )
+    assert kinds(found) == ["u[text,text]"]
+
+
+def test_cache_points_are_not_carried_over() -> None:
+    point = {"cache_control": {"type": "ephemeral"}}
+    found = answer(user([{"type": "text", "text": "q", **point}, {**PNG, **point}]))
+    assert "cache_control" not in json.dumps(found.messages)
+
+
 def test_a_running_call_stays_open_and_is_not_sendable() -> None:
     found = answer(user("q"), call("s1"))
     assert kinds(found) == ["u[text]", "a[tool_use]"]

@@ -1,0 +1,97 @@
+"""`docs/providers.md`: the rule tables beside the tests of each rule; `python -m` this writes it anew."""
+
+from __future__ import annotations
+
+from replay.providers.rules.anthropic import NOT_RENDERED, RULES, UNPROBED
+from replay.providers.rules.page import section
+from replay.render import targets
+from tests.conformance import REPOSITORY
+from tests.unit.replay.providers.anthropic_rows import BAD
+
+PAGE = REPOSITORY / "docs" / "providers.md"
+
+# Rule -> the test in test_anthropic_render.py that shows its mend.
+MENDS = {
+    "X1": "test_an_unanswered_call_gets_an_error_result",
+    "X2": "test_a_late_result_is_text_where_it_came",
+    "X3": "test_thinking_of_another_maker_is_left_out",
+    "X4": "test_blank_text_is_left_out_and_other_text_keeps_its_bytes",
+    "X5": "test_a_history_that_ends_with_the_assistant_is_not_sendable_and_says_so",
+    "X6": "test_arguments_that_are_no_object_become_one",
+    "X7": "test_rendering_twice_gives_the_same_and_changes_nothing",
+    "X8": "test_a_running_call_stays_open_and_is_not_sendable",
+    "A1": "test_results_come_first_in_call_order_and_text_after",
+    "A1b": "test_an_unanswered_call_gets_an_error_result",
+    "A2": "test_a_late_result_is_text_where_it_came",
+    "A3": "test_one_result_a_call",
+    "A4": "test_empty_and_doubled_ids_stay_apart",
+    "A5": "test_ids_of_other_formats_are_renamed_alike_in_call_and_result",
+    "A6": "test_arguments_that_are_no_object_become_one",
+    "A7": "test_a_history_that_starts_with_the_assistant_gets_an_anchor",
+    "A8": "test_neighbours_of_one_role_are_one_message",
+    "A9": "test_a_history_that_ends_with_the_assistant_is_not_sendable_and_says_so",
+    "A10": "test_blank_text_is_left_out_and_other_text_keeps_its_bytes",
+    "A11": "test_blank_text_is_left_out_and_other_text_keeps_its_bytes",
+    "A11b": "test_nothing_to_send_is_not_sendable",
+    "A11c": "test_a_history_that_ends_with_the_assistant_is_not_sendable_and_says_so",
+    "A11d": "test_a_step_with_nothing_to_send_is_left_out",
+    "A13": "test_where_thinking_is_bound_to_its_prefix_no_later_thinking_is_sent",
+    "A20": "test_unsigned_thinking_is_left_out_and_never_text",
+    "A21": "test_thinking_of_another_maker_is_left_out",
+    "A22": "test_a_step_that_lost_some_thinking_sends_none_and_so_does_the_rest_of_its_turn",
+    "A23": "test_thinking_whose_separator_is_gone_is_left_out",
+    "A24": "test_manual_thinking_goes_off_when_the_open_loop_did_not_start_with_it",
+    "A25": "test_manual_thinking_comes_first_in_its_message_or_not_at_all",
+    "A26": "test_a_thinking_only_step_stays_before_a_user_message_and_goes_before_another_step",
+    "A29": "test_cache_points_are_not_carried_over",
+    "A30": "test_an_error_result_holds_text_and_its_images_stand_behind_the_results",
+    "A31": "test_results_are_strings_or_blocks",
+    "A32": "test_provider_executed_blocks_that_cannot_go_back_are_left_out_in_pairs",
+    "A33": "test_provider_executed_blocks_that_cannot_go_back_are_left_out_in_pairs",
+    "A34": "test_a_system_message_amid_the_history_is_tagged_user_text",
+    "A40": "test_cache_points_are_not_carried_over",
+    "A41": "test_a_tool_name_that_the_provider_refuses_is_renamed_like_its_definition",
+    "S1": "test_lone_surrogates_are_replaced_everywhere",
+}
+
+_INTRODUCTION = """# Provider rules
+
+What makes a provider refuse a replayed history, how that is judged, and what the renderer does about it.
+Rendering and judging share no code: `replay.violations(target, request)` reads a finished request and names
+the rules that it breaks; whatever a ledger holds, a rendered request breaks none. Some rules cannot be seen
+in a request: they say so.
+
+Rule ids are those of the facts this was built from; evidence is `D` vendor documentation, `L` a live probe,
+`W` seen in the wild, `C` encoded in a well-kept adapter, `m` from memory. Rules that nobody is known to have
+probed live: {unprobed}. Rules about request settings and features that are neither written nor judged here:
+{left_out}.
+
+Targets so far: {targets}. A later one is a rule table in `replay/providers/rules`, a judge in
+`replay/providers/judges`, a renderer in `replay/providers`, and a line in the registry
+(`replay/providers/__init__.py`).
+
+This page is made from the tables; tests in the last column are in `tests/unit/replay/providers`: rows of
+`test_anthropic_rules.py`, and the mend's own test in `test_anthropic_render.py`.
+
+"""
+
+
+def document() -> str:
+    """The page."""
+    rows = {name: sum(name in row.rules for row in BAD) for name in RULES}
+    tests = {
+        name: ", ".join(
+            ([f"{count} bad row{'s' * (count > 1)}"] if (count := rows[name]) else [])
+            + ([f"`{MENDS[name]}`"] if name in MENDS else [])
+        )
+        for name in RULES
+    }
+    return _INTRODUCTION.format(
+        unprobed=", ".join(name for name in RULES if name in UNPROBED),
+        left_out=", ".join(sorted(NOT_RENDERED, key=lambda name: int(name[1:]))),
+        targets=", ".join(f"`{name}`" for name in targets()),
+    ) + section("Anthropic Messages", RULES, tests)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(document(), encoding="utf-8")

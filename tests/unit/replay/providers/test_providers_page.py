@@ -1,0 +1,17 @@
+"""The page of provider rules is the one that the tables make, and the tests that it names exist."""
+
+from __future__ import annotations
+
+from replay.providers.rules.anthropic import RULES
+from tests.unit.replay.providers import test_anthropic_render as render_tests
+from tests.unit.replay.providers.providers_page import MENDS, PAGE, document
+
+
+def test_the_page_is_current() -> None:
+    made = "python -m tests.unit.replay.providers.providers_page"
+    assert PAGE.read_text(encoding="utf-8") == document(), f"write it anew: {made}"
+
+
+def test_every_rule_names_the_test_of_its_mend() -> None:
+    assert set(MENDS) == set(RULES)
+    assert [name for name in MENDS.values() if not callable(getattr(render_tests, name, None))] == []
