@@ -1,1 +1,82 @@
+"""Turnledger: an event-sourced ledger of AI-agent conversations, its views, and its replay to providers.
 
+The public API in one place. Open a `Ledger`, `append` events to a conversation, show it with `view`, and make
+the request for the next model call with `replay`:
+
+    with Ledger.open("sqlite:///turnledger.db") as ledger:
+        ledger.append("demo", [{"type": "user_message", "turn_id": "t1", "content": "hello"}])
+        rows = view(ledger, "demo").rows
+        request = replay(ledger.read("demo"), "demo", Target("anthropic", "claude-x")).request
+
+Every error that is raised on purpose is a `TurnledgerError` (`turnledger.errors` has the tree).
+"""
+
+from ledger import (
+    Appended,
+    Conversation,
+    Cursor,
+    EncodedEvent,
+    Head,
+    Ledger,
+    RecordedEvent,
+    errors,
+    events,
+)
+from ledger.admission import parse_event, parse_line
+from ledger.errors import IdConflict, TurnledgerError, UnknownConversation, VersionConflict
+from ledger.events import Event, decode, encode
+from projections import PROJECTIONS, Runner, View, fold, markdown, rebuild, text, view
+from replay import (
+    Diagnostic,
+    Explanation,
+    Options,
+    Result,
+    Target,
+    explain_event,
+    explain_message,
+    explain_versions,
+    replay,
+    targets,
+)
+from replay.providers.violations import Violation, violations
+
+__all__ = [
+    "PROJECTIONS",
+    "Appended",
+    "Conversation",
+    "Cursor",
+    "Diagnostic",
+    "EncodedEvent",
+    "Event",
+    "Explanation",
+    "Head",
+    "IdConflict",
+    "Ledger",
+    "Options",
+    "RecordedEvent",
+    "Result",
+    "Runner",
+    "Target",
+    "TurnledgerError",
+    "UnknownConversation",
+    "VersionConflict",
+    "View",
+    "Violation",
+    "decode",
+    "encode",
+    "errors",
+    "events",
+    "explain_event",
+    "explain_message",
+    "explain_versions",
+    "fold",
+    "markdown",
+    "parse_event",
+    "parse_line",
+    "rebuild",
+    "replay",
+    "targets",
+    "text",
+    "view",
+    "violations",
+]
