@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ledger import Ledger
+from ledger.intake.lines import split_lines
+from ledger.intake.pi import Session
 from tests.conformance import SHARED, needs_shared
-from tests.pi_files import SESSION, SessionFile, call
+from tests.pi_files import SESSION, SessionFile, call, take
 from turnledger.cli import main
+from turnledger.importing.storing import import_pi
 
 FIXTURES = SHARED / "fixtures" / "pi"
 
@@ -213,3 +217,44 @@ def test_the_table_names_every_conversation_whole_and_the_current_one(sqlite_url
     assert result.exit_code == 0, result.output
     assert f"{SESSION}~alt *" in result.stdout
     assert "1 files, 2 conversations" in result.stdout
+
+
+def events_of(url: str) -> dict[str, list[str]]:
+    with Ledger.open(url) as ledger:
+        return {
+            one.conversation_id: [event.event_id for event in ledger.read(one.conversation_id)]
+            for one in ledger.conversations()
+        }
+
+
+def with_branch() -> SessionFile:
+    file = sample()
+    file.user("alt", "alt", parent="a2")
+    file.assistant("a3", entry_id="a3")
+    return file
+
+
+@pytest.mark.parametrize("stored", [1, 9, 15])
+def test_an_import_that_was_cut_short_is_finished_by_the_next(engine_url: str, path: Path, stored: int) -> None:
+    data = with_branch().data()
+    path.write_bytes(data)
+    session = Session.read(split_lines([data]), path.name)
+    stream = next(session.streams(lambda offset, length: data[offset : offset + length]))
+    with Ledger.open(engine_url) as ledger:
+        ledger.append_encoded(SESSION, list(stream.events())[:stored])
+    report(engine_url, "pi", path)
+    assert events_of(engine_url) == {name: whole_ids(name, data) for name in (SESSION, f"{SESSION}~alt")}
+
+
+def whole_ids(name: str, data: bytes) -> list[str]:
+    return [record.event_id for record in take(data).whole(name)]
+
+
+def test_imports_of_the_same_files_at_the_same_time_add_everything_once(engine_url: str, path: Path) -> None:
+    data = with_branch().data()
+    path.write_bytes(data)
+    with Ledger.open(engine_url) as ledger, ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(lambda _: import_pi(ledger, path, None, False, lambda _: None), range(6)))
+    assert [one.failure for one in made] == [None] * 6
+    assert sum(conversation.new for one in made for conversation in one.conversations) == 16 + 8
+    assert events_of(engine_url) == {name: whole_ids(name, data) for name in (SESSION, f"{SESSION}~alt")}
