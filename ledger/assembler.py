@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, cast
 
 from ledger.events import Json, JsonObject
+from ledger.intake.mending import Mended
 
 TEXT, REASONING, CALL = "text", "reasoning", "tool-call"
 _ACCUMULATING = frozenset({TEXT, REASONING, CALL})
@@ -24,7 +25,7 @@ Index = int | str
 class Part:
     """One block as it grows. `place` is its place among the blocks first seen, from 0: its `block_index`."""
 
-    __slots__ = ("block", "call_id", "index", "kind", "name", "pieces", "place", "size")
+    __slots__ = ("block", "call_id", "index", "kind", "mended", "name", "pieces", "place", "size")
 
     def __init__(self, index: Index, place: int, kind: str) -> None:
         self.index = index
@@ -32,6 +33,7 @@ class Part:
         self.kind = kind
         self.pieces: list[str] = []
         self.size = 0  # characters in `pieces`
+        self.mended = False  # a piece stands for bytes that could not be kept as they were
         self.call_id: str | None = None
         self.name = ""
         self.block: JsonObject | None = None
@@ -41,7 +43,8 @@ class Part:
     def text(self) -> str:
         """The text so far; of a call its arguments, as they came."""
         if len(self.pieces) > 1:
-            self.pieces[:] = ["".join(self.pieces)]
+            joined = "".join(self.pieces)
+            self.pieces[:] = [Mended(joined) if self.mended else joined]
         return self.pieces[0] if self.pieces else ""
 
     def add(self, piece: str) -> None:
@@ -49,6 +52,8 @@ class Part:
         if self.block is None and piece:
             self.pieces.append(piece)
             self.size += len(piece)
+            if type(piece) is Mended:
+                self.mended = True
 
     def assembled(self) -> JsonObject | None:
         """The block as far as it came; None for an open one of a type that only its end could tell."""
@@ -113,6 +118,8 @@ class Assembler:
         self.finish = "stop"
         self.has_finish = False
         self.failure: Json = None
+        self.drop_calls: str | None = None
+        """Why calls that did not start are dropped, beside running out of tokens."""
         self._envelope: Json = None
         self._unknown: list[JsonObject] = []
 
@@ -234,8 +241,8 @@ class Assembler:
                 block.get("signature") or block.get("redacted_data")
             ):
                 return "cancelled while blank"
-        elif self.finish == OUT_OF_TOKENS and part.kind == CALL:
-            return "out of tokens"
+        elif part.kind == CALL:
+            return "out of tokens" if self.finish == OUT_OF_TOKENS else self.drop_calls
         return None
 
 

@@ -167,7 +167,7 @@ _CONTENT: dict[str, tuple[str, ...]] = {
     "tool_result": ("content", "structured"),
     "compaction": ("summary",),
     "error": ("message",),
-    "note": ("entry", "text"),
+    "note": ("entry", "text", "bytes", "base64"),
 }
 _MUST_BE_TEXT = frozenset({"text", "signature", "redacted_data", "summary", "message"})
 

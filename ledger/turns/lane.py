@@ -13,6 +13,10 @@ from ledger.turns.step import OpenBlock, Step
 
 Content = str | list[JsonObject]
 
+ALL_BEFORE = 2**53 - 1
+"""A `through_version` for "all before this event": above its own version, it counts as one below it (DESIGN.md
+7.2, rule 12). A stream cannot know the versions that its events will have."""
+
 
 class Lane:
     """Messages, steps, calls and results of one agent in one turn. At most one step is open at a time.
@@ -223,8 +227,8 @@ class Lane:
         """Token counts of a step, or without a step of the turn."""
         self.write("token_usage", {"step_id": step_id, "usage": usage, **more})
 
-    def compaction(self, summary: str, through_version: int, **more: Json) -> None:
-        """The history up to a version was replaced by a summary."""
+    def compaction(self, summary: str, through_version: int = ALL_BEFORE, **more: Json) -> None:
+        """The history up to a version, by itself all of it so far, was replaced by a summary."""
         self.write("compaction", {"summary": summary, "through_version": through_version, **more})
 
     def retraction(

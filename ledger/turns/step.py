@@ -162,23 +162,26 @@ class Step:
     ) -> None:
         """The result of a provider-executed call: a block of this response, at its own place."""
         self.start_call(tool_call_id)
+        fields: dict[str, Json] = {
+            "tool_call_id": tool_call_id,
+            "content": content,
+            "is_error": is_error,
+            "tool_name": tool_name,
+            "provider_executed": True,
+        }
+        self.block("tool_result", fields, index, **more)
+
+    def block(
+        self, event_type: str, fields: Mapping[str, Json], index: Index | None = None, **more: Json
+    ) -> None:
+        """A block that is whole and neither text, thinking nor call: its event is written now, at its own
+        place. Only the first for an index counts."""
         part = self._part(RESULT, index)
         if self.ended or part.block is not None:
             return
-        self._assembler.end(part.index, {"type": RESULT, "toolCallId": tool_call_id})
+        self._assembler.end(part.index, {"type": RESULT})
         self._written.add(part.place)
-        self._event(
-            "tool_result",
-            part.place,
-            {
-                "tool_call_id": tool_call_id,
-                "content": content,
-                "is_error": is_error,
-                "tool_name": tool_name,
-                "provider_executed": True,
-            },
-            more,
-        )
+        self._event(event_type, part.place, fields, more)
 
     def usage(self, usage: JsonObject) -> None:
         """The token counts so far (DESIGN.md 3.2's names); the last ones count."""
@@ -194,11 +197,13 @@ class Step:
         replay_state: Json = None,
         *,
         out_of_tokens: bool = False,
+        drop_calls: str | None = None,
         **more: Json,
     ) -> StepOutput | None:
         """The response is complete: writes what is left of it, and `step_finish`. Only the first end counts.
 
-        What was pushed as chunks has its own finish. `out_of_tokens` drops calls that did not start.
+        What was pushed as chunks has its own finish. `out_of_tokens` drops calls that did not start, and so
+        does any other reason given as `drop_calls` (`refused` …).
         """
         if self.ended:
             return None
@@ -209,6 +214,7 @@ class Step:
             assembler.finished("max-tokens", None, replay_state)
         elif replay_state is not None:
             assembler.finished(finish_reason or "stop", None, replay_state)
+        assembler.drop_calls = drop_calls
         output = assembler.output("finished", frozenset(self._written))
         self._flush(output.kept, frozenset())
         self.ended = True
