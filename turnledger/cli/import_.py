@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from ledger.errors import DatabaseMissing
 from ledger.events import Json
@@ -77,8 +77,8 @@ def _ledger(front: Front, dry: bool, stack: ExitStack) -> Ledger | None:
 @contextmanager
 def _bar(files: list[Path | Missing], as_json: bool) -> Iterator[Progress]:
     console = Console(stderr=True)
-    columns = (TextColumn("{task.fields[file]}"), BarColumn(), DownloadColumn())
-    total = sum(_size(file) for file in files)
+    columns = (TextColumn("{task.fields[file]}"), BarColumn(), TaskProgressColumn())
+    total = sum(2 * _size(file) for file in files)  # each is read twice
     with Progress(*columns, console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
         bar.add_task("import", total=total, file="")
         yield bar

@@ -17,7 +17,7 @@ BATCH_BYTES = 8 * 1024 * 1024
 ATTEMPTS = 5
 
 Progress = Callable[[int], None]
-"""Told of bytes as they are read."""
+"""Told of bytes as they are read, twice each: for the tree, then for the events."""
 
 _LIVE = frozenset({"turn_start", "step_start", "user_message"})
 
@@ -55,7 +55,12 @@ def _take(
     session = Session.read(split_lines(file.chunks(progress)), file.name, name)
     report.version, report.lines = session.version, session.lines
     report.repaired, report.problems = session.repaired, session.problems
-    for stream in session.streams(file.fetch):
+
+    def fetch(offset: int, length: int) -> bytes:
+        progress(length)
+        return file.fetch(offset, length)
+
+    for stream in session.streams(fetch):
         one = ConversationReport(stream.conversation_id, stream.source)
         report.conversations.append(one)
         _store(ledger, session, stream, dry, one)
