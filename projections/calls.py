@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ledger.events import ToolApproval, ToolResult, ToolStart
 from projections import order
+from projections.pairing import Ids, match
 from projections.placing import call_place
 from projections.plain import plain_row, take_note
 from projections.records import Call, Lane, Step, Turn
@@ -31,16 +32,26 @@ def take_call(state: State, version: int, event: ToolStart, lane: Lane, turn: Tu
     step.calls.append(call)
     step.open_calls += 1
     state.touch(step)
-    turn.items.append(call)
     state.by_version[version] = call
-    state.callers[call.call_id] = call
-    ids = state.ids_of(lane, call.call_id, hidden)
-    if ids.add(call):
-        state.renumber[ids] = None
+    if lane.agent is not None:
+        state.callers[call.call_id] = call
+    _name(state, lane, call)
     ended = turn.ended()
     if ended is None or ended.inferred:
         state.run(call)
     state.touch(call)
+
+
+def _name(state: State, lane: Lane, call: Call) -> None:
+    """Count the call among those of its id: most ids are used once."""
+    before = state.named(lane, call.call_id, call.hidden)
+    calls = state.calls_of(lane, call.hidden)
+    if before is None:
+        calls[call.call_id] = call
+        return
+    ids = calls[call.call_id] = before if isinstance(before, Ids) else Ids(before)
+    if ids.add(call):
+        state.renumber[ids] = None
 
 
 def take_result(
@@ -48,8 +59,8 @@ def take_result(
 ) -> None:
     """A result: shown at the call it belongs to, else as an orphan where it was."""
     hidden = event.visibility == "hidden"
-    ids = state.ids_of(lane, event.tool_call_id, hidden)
-    call = ids.match(turn.first)
+    named = state.named(lane, event.tool_call_id, hidden)
+    call = match(named, turn.first)
     if call is None:
         place = (
             order.item(turn.prefix, version)
@@ -65,8 +76,10 @@ def take_result(
         if final and not call.final:
             call.final = True
             call.last_final = version
-            ids.answer(call)
-            state.stop(call)
+            if isinstance(named, Ids):
+                named.answer(call)
+            if call.turn.running:
+                call.turn.running.pop(call, None)
             of = call.step
             of.answered = True
             of.open_calls -= 1
@@ -74,8 +87,9 @@ def take_result(
             if of is lane.group and not of.open_calls:
                 lane.group = None  # a legacy group ends when all its calls are answered
         elif call.results and not call.final:
-            state.by_version.pop(call.results.pop(), None)  # only the last progress is shown
-        call.results.append(version)
+            state.by_version.pop(call.results[-1], None)  # only the last progress is shown
+            call.results = call.results[:-1]
+        call.results += (version,)
         state.by_version[version] = call
         call.result_version = version
         call.result = event.content
@@ -85,6 +99,8 @@ def take_result(
         call.gone = False
         ended = call.turn.ended()
         if ended is not None and ended.inferred:
+            if call.turn.suspects is None:
+                call.turn.suspects = []
             call.turn.suspects.append(call.first)
     if not hidden:
         call.turn.output = True
@@ -96,8 +112,7 @@ def take_approval(
     state: State, version: int, event: ToolApproval, lane: Lane, turn: Turn, _step: Step | None
 ) -> None:
     """What a person or a policy said to a call."""
-    ids = state.ids_of(lane, event.tool_call_id, event.visibility == "hidden")
-    call = ids.match(turn.first)
+    call = match(state.named(lane, event.tool_call_id, event.visibility == "hidden"), turn.first)
     if call is None:
         take_note(state, version, event, lane, turn)
         return

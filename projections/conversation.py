@@ -146,10 +146,12 @@ def _user(state: State, version: int, event: UserMessage, lane: Lane, turn: Turn
             followed = state.turn(lane, heappop(lane.attempts)[1])
             if followed is not None:
                 state.touch(followed)
-    while lane.waiting and lane.waiting[0] < turn.first:
-        calls = lane.running.pop(heappop(lane.waiting), None)
-        if calls:
-            state.close(calls)
+    while lane.waiting and lane.waiting[0][0] < turn.first:
+        left = heappop(lane.waiting)[1]
+        left.waits = False
+        if left.running:
+            state.close(left.running)
+            left.running = None
 
 
 def _terminal(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
 from ledger import Ledger
+from ledger.admission import check_id
+from ledger.errors import InvalidEvent
 from ledger.store.statements import load_statements
 from projections.state import Found
 
@@ -26,17 +27,26 @@ def finder(ledger: Ledger, conversation_id: str) -> Callable[[str], Found | None
     text = statements(ledger.engine.name)["version_of_event"]
 
     def find(event_id: str) -> Found | None:
+        if not _is_id(event_id):
+            return None  # no event is called so, and a driver may refuse to ask
         standing = ledger.engine.standing(ledger.tenant, conversation_id)
         if standing is None:
             return None
-        key = sha256(event_id.encode("utf-8", "surrogatepass")).digest()[:16]
         for span in ledger.engine.lineage(standing, 0, standing.version):
-            rows = ledger.engine.fetch(text, {"cid": span.standing.cid, "key": key})
+            rows = ledger.engine.fetch(text, {"cid": span.standing.cid, "id": event_id})
             version = cast(int, rows[0][0]) if rows else 0
             if span.after < version <= span.upto:
                 recorded = next(iter(ledger.read(conversation_id, version - 1, version)), None)
-                if recorded is not None and recorded.event_id == event_id:
+                if recorded is not None:
                     return Found(version, recorded.event)
         return None
 
     return find
+
+
+def _is_id(event_id: str) -> bool:
+    try:
+        check_id("event_ids", event_id)
+    except InvalidEvent:
+        return False
+    return True

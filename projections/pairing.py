@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from operator import attrgetter
 
-from projections.records import Call, Lane
+from projections.records import Call
 
 _sort = attrgetter("sort")
 
@@ -15,13 +15,21 @@ def message_order(call: Call) -> bytes:
     return call.sort[len(call.turn.prefix) :]
 
 
-class Ids:
-    """The calls of one lane that carry one id, visible or hidden ones; hidden events are as if absent."""
+def match(named: Call | Ids | None, turn: int) -> Call | None:
+    """The call that a result of the turn with this first version belongs to; None makes it an orphan.
 
-    def __init__(self, lane: Lane, call_id: str, hidden: bool) -> None:
-        self.lane = lane
-        self.call_id = call_id
-        self.hidden = hidden
+    The earliest unanswered call of its own turn, else an answered one there (a double), else the latest
+    unanswered call of an earlier turn, else the last answered one there.
+    """
+    if isinstance(named, Ids):
+        return named.match(turn)
+    return named if named is not None and named.turn.first <= turn else None
+
+
+class Ids:
+    """The calls of one lane that carry one id, visible or hidden ones."""
+
+    def __init__(self, first: Call) -> None:
         self.count = 0
         self.top = b""  # message order of the last one
         self.latest: Call | None = None  # by version
@@ -30,6 +38,7 @@ class Ids:
         self.open_turns: list[int] = []
         self.answered: dict[int, Call] = {}  # the last answered one of each turn
         self.answered_turns: list[int] = []
+        self.restore(first)
 
     def add(self, call: Call) -> bool:
         """A new call, unanswered. True when it stands before an earlier one: all are to be numbered anew."""
@@ -92,11 +101,7 @@ class Ids:
         self.answered[first] = call
 
     def match(self, turn: int) -> Call | None:
-        """The call that a result of the turn with this first version belongs to; None makes it an orphan.
-
-        The earliest unanswered call of its own turn, else an answered one there (a double), else the latest
-        unanswered call of an earlier turn, else the last answered one there.
-        """
+        """See the function."""
         own = self.open.get(turn)
         if own is not None:
             return own[0]

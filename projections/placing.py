@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from projections import order
+from projections.pairing import Ids
 from projections.records import Call, Step
 from projections.state import Move, State
 
@@ -16,8 +17,9 @@ def reorder_calls(state: State, step: Step) -> None:
         if old == call.sort:
             continue
         state.touch(call)
-        ids = state.ids_of(call.turn.lane, call.call_id, call.hidden)
-        state.renumber[ids] = None
+        ids = state.calls_of(call.turn.lane, call.hidden).get(call.call_id)
+        if isinstance(ids, Ids):
+            state.renumber[ids] = None
         if call.nested or state.shelf is not None:
             state.moves.append(Move(old, call.sort))
             _carry(state, call, len(old))
@@ -25,11 +27,11 @@ def reorder_calls(state: State, step: Step) -> None:
 
 def _carry(state: State, call: Call, length: int) -> None:
     """The turns that a moved call started move with it."""
-    for turn in call.nested:
+    for turn in call.nested or ():
         turn.prefix = call.sort + turn.prefix[length:]
         turn.sort = call.sort + turn.sort[length:]
         state.touch(turn)
-        for record in turn.items:
+        for record in turn.items():
             before = len(record.sort)
             record.sort = call.sort + record.sort[length:]
             state.touch(record)

@@ -13,7 +13,7 @@ def plain_row(state: State, kind: str, turn: Turn | None, version: int, sort: by
     record = Plain(kind, turn, version, sort, body)
     state.by_version[version] = record
     if turn is not None:
-        turn.items.append(record)
+        turn.plain.append(record)
     state.touch(record)
 
 

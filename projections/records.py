@@ -1,52 +1,76 @@
 """What the fold remembers: one record a turn, step, call and plain row; everything a row is made from.
 
-Defaults stand on the classes, so a record holds only what was said about it; that is also what is kept of it
-between batches. Records refer to each other as objects while they are in memory.
+`KEPT` names what is stored of a record besides its row and its place, each with the value that goes without
+saying (`projections.store.codec`). Records refer to each other as objects while they are in memory.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ledger.events import Json, JsonObject
 from projections.clock import earlier, later
 from projections.usage import Totals
 
+if TYPE_CHECKING:
+    from projections.pairing import Ids
+
 Block: TypeAlias = tuple[int | None, int, bool, str | JsonObject]
 """A block of a step: its index, its version, whether it is hidden, and its text or thought."""
+
+Facts: TypeAlias = tuple[tuple[int, str | None, bool], tuple[int, bool, int], bool]
+"""What rows of a turn hang on: its end (version, kind, inferred), its attempts (how many, whether the turn is
+over without them, its last step with a block), whether it was taken back."""
 
 
 class Record:
     """Anything that can become a row. `first` is the version that made it, unique within its kind."""
 
-    kind: str
-    first: int
-    last: int
-    sort: bytes
-    turn: Turn | None = None
-    row: JsonObject | None = None  # as it was last handed out
-    dirty: bool = False
-    stored: bool = False  # the table holds it already
-    retracted: bool = False
+    __slots__ = ("dirty", "first", "last", "retracted", "row", "sort", "stored")
+    kind: ClassVar[str]
+    KEPT: ClassVar[Mapping[str, Json]] = {}
+
+    def __init__(self, first: int, sort: bytes) -> None:
+        self.first = first
+        self.last = first
+        self.sort = sort
+        self.row: JsonObject | None = None  # as it was last handed out
+        self.dirty = False
+        self.stored = False  # the table holds it already
+        self.retracted = False
 
 
 class Lane(Record):
     """The main agent (`agent` is None) or one sub-agent, and what its history looks like at this point."""
 
+    __slots__ = (
+        "agent",
+        "attempts",
+        "busy",
+        "calls",
+        "current",
+        "group",
+        "hidden_calls",
+        "hidden_group",
+        "last_user_turn",
+        "parent",
+        "parents",
+        "turns",
+        "waiting",
+    )
     kind = "lane"
-    sort = b""
+    KEPT: ClassVar[Mapping[str, Json]] = {"last_user_turn": 0, "current": None, "parent": None}
 
-    def __init__(self, agent: str | None) -> None:
-        self.first = self.last = 0
+    def __init__(self, agent: str | None, first: int) -> None:
+        super().__init__(first, b"")
         self.agent = agent
         self.turns: dict[str, Turn] = {}
-        self.running: dict[
-            int, dict[Call, None]
-        ] = {}  # calls that may still run, by their turn's first version
-        self.waiting: list[int] = []  # heap of the turns that `running` names
-        self.attempts: list[
-            tuple[int, str]
-        ] = []  # heap of turns with attempts that a later message may bring back
+        self.calls: dict[str, Call | Ids] = {}  # by their id; several of one id as `Ids`
+        self.hidden_calls: dict[str, Call | Ids] = {}  # hidden events are as if absent: they pair apart
+        self.busy: dict[Turn, None] = {}  # turns with calls that may still run
+        self.waiting: list[tuple[int, Turn]] = []  # the same as a heap, by first version
+        self.attempts: list[tuple[int, str]] = []  # heap of turns whose attempts a later message may bring back
         self.last_user_turn = 0  # the highest first version of a turn with a visible user message
         self.current: str | None = None  # turn id of the lane's last event that had one
         self.group: Step | None = None  # the open legacy group, and the hidden one
@@ -56,35 +80,78 @@ class Lane(Record):
 
 
 class Turn(Record):
-    kind = "turn"
-    real = False  # it has an event that only a turn has, so it has a row
-    explicit = False  # it was started or ended by an event of its own
-    host: Turn | None = None  # the turn of the same id that a sub-agent works for
-    at: str | None = None
-    end: int = 0  # version of the terminal event that decides it; 0 = none
-    end_kind: str | None = None
-    end_at: str | None = None
-    stop_reason: str | None = None
-    error: JsonObject | None = None
-    inferred = False  # the terminal was concluded by an importer
-    output = False
-    named = 0  # attempts that something names as replaced
-    last_block = 0  # first version of the last started step that has a block
-    settled: tuple[tuple[int, str | None, bool], tuple[int, bool, int], bool] | None = (
-        None  # facts last looked at
+    __slots__ = (
+        "at",
+        "end",
+        "end_at",
+        "end_kind",
+        "error",
+        "explicit",
+        "guests",
+        "host",
+        "inferred",
+        "lane",
+        "last_block",
+        "named",
+        "output",
+        "parent",
+        "plain",
+        "prefix",
+        "real",
+        "running",
+        "settled",
+        "steps",
+        "stop_reason",
+        "suspects",
+        "turn_id",
+        "usage",
+        "waits",
     )
+    kind = "turn"
+    KEPT: ClassVar[Mapping[str, Json]] = {
+        "last": 0,
+        "retracted": False,
+        "real": False,
+        "explicit": False,
+        "at": None,
+        "end": 0,
+        "end_kind": None,
+        "end_at": None,
+        "stop_reason": None,
+        "error": None,
+        "inferred": False,
+        "output": False,
+        "named": 0,
+        "last_block": 0,
+    }
 
     def __init__(self, lane: Lane, turn_id: str, first: int, prefix: bytes, parent: Call | None) -> None:
+        super().__init__(first, prefix + b"\xff" * 6)
         self.lane = lane
         self.turn_id = turn_id
-        self.first = self.last = first
         self.prefix = prefix
         self.parent = parent
-        self.usage: Totals = {}
         self.steps: dict[str, Step] = {}
-        self.items: list[Record] = []
-        self.guests: list[Turn] = []
-        self.suspects: list[int] = []  # calls answered after a terminal that was only inferred
+        self.plain: list[Record] = []  # user rows, notes and orphans
+        self.real = False  # it has an event that only a turn has, so it has a row
+        self.explicit = False  # it was started or ended by an event of its own
+        self.host: Turn | None = None  # the turn of the same id that a sub-agent works for
+        self.guests: list[Turn] | None = None  # the turns of the same id that sub-agents do for it
+        self.running: dict[Call, None] | None = None  # calls that may still run
+        self.waits = False  # it stands in its lane's heap of turns with such calls
+        self.at: str | None = None
+        self.end = 0  # version of the terminal event that decides it; 0 = none
+        self.end_kind: str | None = None
+        self.end_at: str | None = None
+        self.stop_reason: str | None = None
+        self.error: JsonObject | None = None
+        self.inferred = False  # the terminal was concluded by an importer
+        self.output = False
+        self.usage: Totals | None = None
+        self.named = 0  # attempts that something names as replaced
+        self.last_block = 0  # first version of the last started step that has a block
+        self.suspects: list[int] | None = None  # calls answered after a terminal that was only inferred
+        self.settled: Facts | None = None  # when rows were last asked for
 
     def ended(self) -> Turn | None:
         """The turn whose terminal ends this one: itself, or the one it works for."""
@@ -96,92 +163,193 @@ class Turn(Record):
         """It has a terminal, or a later turn's user message came (DESIGN.md 7.2, rule 11)."""
         return self.lane.last_user_turn > self.first or self.ended() is not None
 
+    def items(self) -> list[Record]:
+        """All that stands in the turn, but for its own row."""
+        found = [*self.plain, *self.steps.values()]
+        for step in self.steps.values():
+            found += step.calls
+        return found
+
 
 class Step(Record):
     """One model call (`step_id`), or a legacy group (`step_id` None): blocks, and the facts around them."""
 
+    __slots__ = (
+        "answered",
+        "at_first",
+        "at_last",
+        "blocks",
+        "calls",
+        "finish_reason",
+        "finish_usage",
+        "finished",
+        "gone",
+        "high",
+        "low",
+        "model",
+        "named",
+        "open_calls",
+        "prefix",
+        "provider",
+        "started",
+        "step_id",
+        "texted",
+        "timed",
+        "turn",
+        "unindexed",
+        "usage",
+    )
     kind = "assistant"
-    started = False  # a visible event of it was seen
-    low: int = 0  # first and last version of the events that the assistant row is made of
-    high: int = 0
-    unindexed = False  # a kept block has no index
-    provider: str | None = None
-    model: str | None = None
-    finish_reason: str | None = None
-    finished = False
-    usage: JsonObject | None = None
-    finish_usage: JsonObject | None = None
-    at_first: str | None = None
-    at_last: str | None = None
-    readings = 0
-    named = False  # a retry or a retryable error names it
-    answered = False  # one of its calls has a final result
-    open_calls = 0
-    texted = False
+    KEPT: ClassVar[Mapping[str, Json]] = {
+        "retracted": False,
+        "low": 0,
+        "high": 0,
+        "at_first": None,
+        "at_last": None,
+        "timed": False,
+        "provider": None,
+        "model": None,
+        "finish_reason": None,
+        "finished": False,
+        "started": False,
+        "unindexed": False,
+        "named": False,
+        "answered": False,
+        "open_calls": 0,
+        "texted": False,
+        "usage": None,
+        "finish_usage": None,
+    }
 
     def __init__(self, turn: Turn, step_id: str | None, first: int, prefix: bytes) -> None:
+        super().__init__(first, prefix + b"\0")
         self.turn = turn
         self.step_id = step_id
-        self.first = self.last = first
         self.prefix = prefix
-        self.sort = prefix + b"\0"
-        self.blocks: list[
-            tuple[int | None, int, bool, str | JsonObject]
-        ] = []  # index, version, hidden, content
+        self.blocks: list[Block] = []
         self.calls: list[Call] = []
-        self.gone: set[int] = set()  # versions of its blocks that were retracted one by one
-
-    turn: Turn
+        self.low = 0  # first and last version of the events that the assistant row is made of
+        self.high = 0
+        self.at_first: str | None = None
+        self.at_last: str | None = None
+        self.timed = False  # two readings of its clock or more
+        self.provider: str | None = None
+        self.model: str | None = None
+        self.finish_reason: str | None = None
+        self.finished = False
+        self.usage: JsonObject | None = None
+        self.finish_usage: JsonObject | None = None
+        self.started = False  # a visible event of it was seen
+        self.unindexed = False  # a kept block has no index
+        self.named = False  # a retry or a retryable error names it
+        self.answered = False  # one of its calls has a final result
+        self.open_calls = 0
+        self.texted = False
+        self.gone: frozenset[int] = frozenset()  # versions of its blocks that were retracted one by one
 
     def own(self, version: int, at: str | None) -> None:
         """Count an event of the assistant row itself (tool events belong to tool rows)."""
         if not self.low:
             self.low = version
         self.high = version
-        if at is not None:
-            self.readings += 1
+        if at is None:
+            return
+        if self.at_last is None:
+            self.at_first = self.at_last = at
+            return
+        self.timed = True
+        if at != self.at_last:
             self.at_first = earlier(self.at_first, at)
             self.at_last = later(self.at_last, at)
 
 
 class Call(Record):
+    __slots__ = (
+        "approval",
+        "args",
+        "at",
+        "call_id",
+        "closed",
+        "duration_ms",
+        "final",
+        "gone",
+        "hidden",
+        "index",
+        "is_error",
+        "last_final",
+        "name",
+        "nested",
+        "occurrence",
+        "provider_executed",
+        "result",
+        "result_at",
+        "result_version",
+        "results",
+        "seen",
+        "step",
+        "turn",
+    )
     kind = "tool"
-    index: int | None = None
-    provider_executed = False
-    hidden = False
-    occurrence = 1
-    at: str | None = None
-    seen = 0
-    final = False  # a final result came
-    last_final = 0  # version of the result that answered it
-    result_version = 0
-    result: Json = None
-    is_error = False
-    duration_ms: int | float | None = None
-    result_at: str | None = None
-    closed = False  # the history went on without its result
-    approval: JsonObject | None = None
-    gone = False  # its shown result was retracted
+    KEPT: ClassVar[Mapping[str, Json]] = {
+        "last": 0,
+        "retracted": False,
+        "index": None,
+        "provider_executed": False,
+        "hidden": False,
+        "occurrence": 1,
+        "at": None,
+        "seen": 0,
+        "final": False,
+        "last_final": 0,
+        "result_version": 0,
+        "is_error": False,
+        "duration_ms": None,
+        "result_at": None,
+        "closed": False,
+        "gone": False,
+    }
 
     def __init__(self, step: Step, call_id: str, first: int, name: str, args: Json) -> None:
+        super().__init__(first, b"")
         self.turn = step.turn
         self.step = step
         self.call_id = call_id
-        self.first = self.last = first
         self.name = name
         self.args = args
-        self.results: list[int] = []  # versions of its final results and of its last progress
-        self.nested: list[Turn] = []
+        self.index: int | None = None
+        self.provider_executed = False
+        self.hidden = False
+        self.occurrence = 1
+        self.at: str | None = None
+        self.seen = 0
+        self.final = False  # a final result came
+        self.last_final = 0  # version of the result that answered it
+        self.result_version = 0
+        self.result: Json = None
+        self.is_error = False
+        self.duration_ms: int | float | None = None
+        self.result_at: str | None = None
+        self.closed = False  # the history went on without its result
+        self.gone = False  # its shown result was retracted
+        self.approval: JsonObject | None = None
+        self.results: tuple[int, ...] = ()  # versions of its final results and of its last progress
+        self.nested: list[Turn] | None = None  # the turns of sub-agents that it started
 
-    turn: Turn
+    def start(self, turn: Turn) -> None:
+        """It started this turn of a sub-agent."""
+        if self.nested is None:
+            self.nested = []
+        self.nested.append(turn)
 
 
 class Plain(Record):
     """A user row, a note or an orphaned result: one event, one row; only a retraction changes it later."""
 
-    def __init__(self, kind: str, turn: Turn | None, version: int, sort: bytes, row: JsonObject) -> None:
-        self.kind = kind
+    __slots__ = ("body", "kind", "turn")
+    KEPT: ClassVar[Mapping[str, Json]] = {"retracted": False}
+
+    def __init__(self, kind: str, turn: Turn | None, version: int, sort: bytes, body: JsonObject) -> None:
+        super().__init__(version, sort)
+        self.kind = kind  # type: ignore[misc]
         self.turn = turn
-        self.first = self.last = version
-        self.sort = sort
-        self.body = row
+        self.body = body

@@ -37,7 +37,7 @@ def _retract_event(state: State, version: int, event_id: str) -> None:
     if event.type in ("text_complete", "thinking_complete"):
         step = _step(state, found.version, event.agent_id, event.turn_id, event.step_id)
         if step is not None:
-            step.gone.add(found.version)
+            step.gone |= {found.version}
             state.touch(step)
         return
     if isinstance(event, ToolResult) and state.shelf is not None:

@@ -64,8 +64,10 @@ class Runner:
         return self._run(live=True, stop=stop)
 
     def refold(self, tenant: str, conversation_id: str) -> tuple[int, int, list[str], Pause | None] | None:
-        """Fold a projected conversation anew and put it in the place of its rows: version, number of rows, ids
-        of the rows that differed, and its pause. None when it is not projected. Raises `DatabaseError` classes."""
+        """Fold a projected conversation anew and put it in the place of its rows.
+
+        Gives version, number of rows, ids of the rows that differed, and pause; None when it is not projected.
+        Raises `DatabaseError` classes."""
         key = (tenant, conversation_id)
         while True:
             standing = self.recorder.standing(*key)

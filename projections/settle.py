@@ -41,7 +41,7 @@ def _settle_turn(state: State, turn: Turn) -> None:
     if turn.retracted and not before[2]:
         if state.shelf is not None:
             state.shelf.items(state, turn)
-        for record in turn.items:
+        for record in turn.items():
             state.touch(record)
 
 
@@ -52,21 +52,20 @@ def _cuts(kind: str | None) -> bool:
 
 def _settle_end(state: State, turn: Turn, cut: bool) -> None:
     ended = turn.ended()
-    running = turn.lane.running.get(turn.first)
-    if running:
-        for call in running:
+    if turn.running:
+        for call in turn.running:
             state.touch(call)
         if ended is not None and not ended.inferred:
-            del turn.lane.running[turn.first]
+            turn.running = None
     if cut:
         if state.shelf is not None:
             state.shelf.watched(state, turn)
         for step in turn.steps.values():
             if step.low and not step.finished:
                 state.touch(step)
-    for version in turn.suspects:
+    for version in turn.suspects or ():
         record: Record | None = state.record(version)
         if isinstance(record, Call):
             state.touch(record)
-    for guest in turn.guests:
+    for guest in turn.guests or ():
         state.touch(guest)

@@ -61,6 +61,14 @@ def unknown(_event_id: str) -> Found | None:
     return None
 
 
+def attach(guest: Turn, host: Turn) -> None:
+    """A sub-agent's turn that shares its host's id ends with it."""
+    guest.host = host
+    if host.guests is None:
+        host.guests = []
+    host.guests.append(guest)
+
+
 class State:
     """All that a fold keeps of one conversation. `version` is the last event folded, 0 before the first."""
 
@@ -75,9 +83,8 @@ class State:
         self.shelf = shelf
         self.version = 0
         self.lanes: dict[str | None, Lane] = {}
-        self.ids: dict[tuple[str | None, str, bool], Ids] = {}
-        self.turns: dict[str, list[Turn]] = {}  # by turn id, of all lanes
-        self.callers: dict[str, Call] = {}  # the last call of any lane by its id
+        self.sub_turns: dict[str, list[Turn]] = {}  # by turn id, those of sub-agents
+        self.callers: dict[str, Call] = {}  # the last call of any sub-agent by its id
         self.latest_steps: dict[str, Step] = {}  # started since the state is in memory
         self.by_version: dict[int, Record] = {}  # user rows, notes, orphans, calls (by their results too)
         self.dirty: list[Record] = []
@@ -98,8 +105,7 @@ class State:
         if lane is None:
             lane = self.shelf.lane(self, agent) if self.shelf is not None else None
             if lane is None:
-                lane = self.lanes[agent] = Lane(agent)
-                lane.first = self.version + 1
+                lane = self.lanes[agent] = Lane(agent, self.version + 1)
         return lane
 
     def turn(self, lane: Lane, turn_id: str) -> Turn | None:
@@ -112,7 +118,8 @@ class State:
         """The turns of that id, of all lanes."""
         if self.shelf is not None:
             self.shelf.turns(self, turn_id)
-        return self.turns.get(turn_id, [])
+        main = self.lane(None).turns.get(turn_id)
+        return ([main] if main is not None else []) + self.sub_turns.get(turn_id, [])
 
     def open_turn(self, lane: Lane, turn_id: str, version: int, parent_id: str | None) -> Turn:
         """The new turn that starts at `version`, at its place: after its parent call, else at the top."""
@@ -121,14 +128,13 @@ class State:
             parent = self._parent(lane, parent_id)
         prefix = turn_prefix(b"" if parent is None else parent.sort, version)
         turn = Turn(lane, turn_id, version, prefix, parent)
-        turn.sort = prefix + b"\xff" * 6
         lane.turns[turn_id] = turn
-        self.turns.setdefault(turn_id, []).append(turn)
+        if lane.agent is not None:
+            self.sub_turns.setdefault(turn_id, []).append(turn)
         if parent is not None:
-            parent.nested.append(turn)
+            parent.start(turn)
             if parent.turn.turn_id == turn_id:
-                turn.host = parent.turn.host or parent.turn
-                turn.host.guests.append(turn)
+                attach(turn, parent.turn.host or parent.turn)
         return turn
 
     def _parent(self, lane: Lane, parent_id: str | None) -> Call | None:
@@ -149,13 +155,12 @@ class State:
     def _caller(self, call_id: str, lane: Lane) -> Call | None:
         if self.shelf is not None:
             self.shelf.named_calls(self, call_id)
-        main = self.ids.get((None, call_id, False))
-        if main is not None and lane.agent is not None and main.latest is not None and not main.latest.final:
-            return main.latest
-        call = self.callers.get(call_id)
-        if call is not None and call.turn.lane is not lane:
-            return call
-        return main.latest if main is not None and lane.agent is not None else None
+        named = self.lane(None).calls.get(call_id)
+        main = named.latest if isinstance(named, Ids) else named
+        sub = self.callers.get(call_id)
+        if sub is None or sub.turn.lane is lane:
+            return main
+        return main if main is not None and (not main.final or main.first > sub.first) else sub
 
     def step(self, turn: Turn, step_id: str) -> Step | None:
         step = turn.steps.get(step_id)
@@ -165,7 +170,6 @@ class State:
 
     def open_step(self, turn: Turn, step_id: str | None, version: int) -> Step:
         step = Step(turn, step_id, version, item(turn.prefix, version))
-        turn.items.append(step)
         self.touch(step)
         turn.steps[step_id if step_id is not None else f"\0{version}"] = step
         if step_id is not None:
@@ -186,30 +190,26 @@ class State:
             record = self.shelf.record(self, version)
         return record
 
-    def ids_of(self, lane: Lane, call_id: str, hidden: bool) -> Ids:
-        """The calls of one id in one lane, visible or hidden ones."""
+    def calls_of(self, lane: Lane, hidden: bool) -> dict[str, Call | Ids]:
+        """The lane's calls by id, visible or hidden ones."""
+        return lane.hidden_calls if hidden else lane.calls
+
+    def named(self, lane: Lane, call_id: str, hidden: bool) -> Call | Ids | None:
+        """The calls of one id in one lane."""
         if self.shelf is not None:
             self.shelf.named_calls(self, call_id)
-        key = (lane.agent, call_id, hidden)
-        ids = self.ids.get(key)
-        if ids is None:
-            ids = self.ids[key] = Ids(lane, call_id, hidden)
-        return ids
+        return (lane.hidden_calls if hidden else lane.calls).get(call_id)
 
     def run(self, call: Call) -> None:
         """Remember a call that may still be running."""
-        lane, first = call.turn.lane, call.turn.first
-        calls = lane.running.get(first)
-        if calls is None:
-            calls = lane.running[first] = {}
-            heappush(lane.waiting, first)
-        calls[call] = None
-
-    def stop(self, call: Call) -> None:
-        """A call that is answered, or that the history left behind, no longer runs."""
-        calls = call.turn.lane.running.get(call.turn.first)
-        if calls is not None:
-            calls.pop(call, None)
+        turn = call.turn
+        if turn.running is None:
+            turn.running = {}
+        turn.running[call] = None
+        turn.lane.busy[turn] = None
+        if not turn.waits:
+            turn.waits = True
+            heappush(turn.lane.waiting, (turn.first, turn))
 
     def close(self, calls: Iterable[Call]) -> None:
         """The history went on without these calls' results."""

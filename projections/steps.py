@@ -15,14 +15,16 @@ def start_step(state: State, lane: Lane, step: Step) -> None:
     """A step's first visible event: the lane goes on, and leaves other steps' unanswered calls behind."""
     step.started = True
     state.touch(step)
-    for first in list(lane.running):
-        calls = lane.running[first]
-        state.close([call for call in calls if call.step is not step])
-        kept = {call: None for call in calls if call.step is step}
-        if kept:
-            lane.running[first] = kept
-        else:
-            del lane.running[first]
+    if not lane.busy:
+        return
+    busy, lane.busy = lane.busy, {}
+    for turn in busy:
+        if turn.running:
+            kept = {call: None for call in turn.running if call.step is step}
+            state.close(call for call in turn.running if call.step is not step)
+            turn.running = kept or None
+            if kept:
+                lane.busy[turn] = None
 
 
 def legacy_group(state: State, version: int, lane: Lane, turn: Turn, hidden: bool, thinking: bool) -> Step:
@@ -136,7 +138,7 @@ def take_step_finish(
         step.finish_reason = event.finish_reason
     if event.usage is not None:
         if step.usage is None:
-            add_usage(turn.usage, step.finish_usage, event.usage)
+            turn.usage = add_usage(turn.usage, step.finish_usage, event.usage)
         step.finish_usage = event.usage
     state.touch(step)
 
@@ -146,9 +148,10 @@ def take_usage(
 ) -> None:
     """Tokens spent: the last report of a step counts."""
     if step is None:
-        add_usage(turn.usage, None, event.usage)  # without a step id it counts once for the turn
+        turn.usage = add_usage(turn.usage, None, event.usage)  # without a step id it counts once for the turn
         return
     step.own(version, event.at)
-    add_usage(turn.usage, step.usage if step.usage is not None else step.finish_usage, event.usage)
+    before = step.usage if step.usage is not None else step.finish_usage
+    turn.usage = add_usage(turn.usage, before, event.usage)
     step.usage = event.usage
     state.touch(step)

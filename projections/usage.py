@@ -12,8 +12,10 @@ Totals: TypeAlias = dict[str, int | Fraction]
 _ENORMOUS = 1 << 63  # more than this is no count of tokens
 
 
-def add_usage(total: Totals, before: JsonObject | None, now: JsonObject) -> None:
+def add_usage(total: Totals | None, before: JsonObject | None, now: JsonObject) -> Totals:
     """Put `now` in the place of `before` in a total: numbers are summed by name, the rest passed over."""
+    if total is None:
+        total = {}
     if before:
         for name, value in before.items():
             if isinstance(value, int | float) and -_ENORMOUS < value < _ENORMOUS:
@@ -21,10 +23,9 @@ def add_usage(total: Totals, before: JsonObject | None, now: JsonObject) -> None
     for name, value in now.items():
         if isinstance(value, int | float) and -_ENORMOUS < value < _ENORMOUS:
             total[name] = total.get(name, 0) + (int(value) if isinstance(value, int) else Fraction(value))
+    return total
 
 
-def summed(total: Totals) -> JsonObject | None:
-    """The total as JSON numbers, fractions as floats; None when nothing was counted."""
-    if not total:
-        return None
+def summed(total: Totals) -> JsonObject:
+    """The total as JSON numbers, fractions as floats."""
     return {name: value if isinstance(value, int) else float(value) for name, value in total.items()}

@@ -2,7 +2,7 @@
 
 -- name: version_of_event
 -- Where an event id of a conversation is stored.
-SELECT version FROM turnledger.event WHERE cid = :cid AND key = :key
+SELECT version FROM turnledger.event WHERE cid = :cid AND id = :id
 
 -- name: view_by_id
 -- How far a conversation is folded.
@@ -41,8 +41,9 @@ DELETE FROM turnledger.conversation_row WHERE key >= :vid::bigint << 35 AND key 
 -- name: put_rows
 -- Records, new or changed.
 INSERT INTO turnledger.conversation_row (key, vid, kind, first, place, turn, lane, name, watch, data, state)
-SELECT * FROM unnest(:keys::bigint[], :vids::bigint[], :kinds::smallint[], :firsts::bigint[], :places::bytea[],
-    :turns::bigint[], :lanes::text[], :names::text[], :watches::smallint[], :datas::bytea[], :states::bytea[])
+SELECT * FROM unnest(:key_list::bigint[], :vid_list::bigint[], :kind_list::smallint[], :first_list::bigint[],
+    :place_list::bytea[], :turn_list::bigint[], :lane_list::text[], :name_list::text[], :watch_list::smallint[],
+    :data_list::bytea[], :state_list::bytea[])
 ON CONFLICT (key) DO UPDATE SET place = excluded.place, watch = excluded.watch, data = excluded.data,
     state = excluded.state
 

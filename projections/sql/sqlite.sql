@@ -2,7 +2,7 @@
 
 -- name: version_of_event
 -- Where an event id of a conversation is stored.
-SELECT place & 4294967295 FROM event WHERE place >> 32 = :cid AND key = :key
+SELECT place & 4294967295 FROM event WHERE place >> 32 = :cid AND id = :id
 
 -- name: view_by_id
 -- How far a conversation is folded.
@@ -41,7 +41,7 @@ DELETE FROM conversation_row WHERE key >= :vid << 35 AND key < (:vid + 1) << 35
 -- name: put_row
 -- A record, new or changed.
 INSERT INTO conversation_row (key, vid, kind, first, place, turn, lane, name, watch, data, state)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (:key, :vid, :kind, :first, :place, :turn, :lane, :name, :watch, :data, :state)
 ON CONFLICT (key) DO UPDATE SET place = excluded.place, watch = excluded.watch, data = excluded.data,
     state = excluded.state
 

@@ -11,19 +11,12 @@ from fractions import Fraction
 from typing import cast
 
 from ledger.events import Json, JsonObject, json_bytes
-from projections.records import Block, Call, Lane, Plain, Record, Step, Turn
+from projections.records import Block, Call, Facts, Lane, Record, Step, Turn
 from projections.rows import block_place
 from projections.usage import Totals
 
 KINDS = {"lane": 0, "turn": 1, "assistant": 2, "tool": 3, "user": 4, "note": 5, "orphan": 6}
 NAMES = {number: name for name, number in KINDS.items()}
-
-_POINTERS = frozenset(
-    {"kind", "turn", "row", "dirty", "stored", "sort", "first"}
-    | {"lane", "turn_id", "prefix", "parent", "host", "steps", "items", "guests", "usage", "settled"}
-    | {"step", "step_id", "blocks", "calls", "gone", "call_id", "name", "args", "result", "nested", "approval"}
-    | {"agent", "turns", "running", "waiting", "group", "hidden_group", "body"}
-)
 
 
 def dump_json(data: Json) -> bytes:
@@ -38,15 +31,19 @@ def load_json(data: bytes) -> JsonObject:
 
 def state_of(record: Record) -> JsonObject:
     """What is kept of a record besides its row and its key columns. Its row must be up to date."""
-    kept: JsonObject = {name: value for name, value in vars(record).items() if name not in _POINTERS}
+    kept: JsonObject = {
+        name: value for name, usual in record.KEPT.items() if (value := getattr(record, name)) != usual
+    }
     if isinstance(record, Turn):
         if record.host is not None:
             kept["host"] = record.host.first
         if record.parent is not None:
             kept["parent"] = record.parent.first
+        if record.suspects:
+            kept["suspects"] = [*record.suspects]
         kept["usage"] = {
             name: value if isinstance(value, int) else [value.numerator, value.denominator]
-            for name, value in record.usage.items()
+            for name, value in (record.usage or {}).items()
         }
         kept["settled"] = cast(Json, record.settled)
     elif isinstance(record, Step):
@@ -54,17 +51,16 @@ def state_of(record: Record) -> JsonObject:
         kept["blocks"] = [
             [index, version, hidden, _shape(content)] for index, version, hidden, content in blocks
         ]
-        kept["gone"] = [*sorted(record.gone)]
-        if record.usage is not None and record.finish_usage is not None:
-            kept["finish_usage"] = record.finish_usage
-        kept["reported"] = record.usage is not None
-        if record.row is None:  # facts that the row would hold
-            kept["usage"] = record.usage
+        if record.gone:
+            kept["gone"] = [*sorted(record.gone)]
     elif isinstance(record, Call):
         kept["step"] = record.step.first
+        kept["results"] = [*record.results]
     elif isinstance(record, Lane):
         kept["group"] = record.group.first if record.group is not None else None
         kept["hidden_group"] = record.hidden_group.first if record.hidden_group is not None else None
+        kept["attempts"] = [[first, turn_id] for first, turn_id in record.attempts]
+        kept["parents"] = {**record.parents}
     return kept
 
 
@@ -76,21 +72,21 @@ def _shape(content: str | JsonObject) -> Json:
 
 
 def restore(record: Record, state: Mapping[str, Json]) -> None:
-    """Give a record back its own facts; the pointers named in the state are the shelf's to follow."""
-    for name, value in state.items():
-        if name not in _POINTERS and name != "reported":
-            setattr(record, name, value)
+    """Give a record back its own facts; what the state says of other records is the shelf's to follow."""
+    for name in record.KEPT:
+        if name in state:
+            setattr(record, name, state[name])
 
 
-def totals(usage: Json) -> Totals:
+def totals(usage: Json) -> Totals | None:
     """A turn's usage as it is added up."""
     found: Totals = {}
     for name, value in cast("dict[str, int | list[int]]", usage).items():
         found[name] = value if isinstance(value, int) else Fraction(*value)
-    return found
+    return found or None
 
 
-def settled(facts: Json) -> tuple[tuple[int, str | None, bool], tuple[int, bool, int], bool] | None:
+def settled(facts: Json) -> Facts | None:
     """A turn's facts as they were last looked at."""
     if facts is None:
         return None
@@ -122,11 +118,3 @@ def blocks(shapes: Json, row: JsonObject | None) -> list[Block]:
         found.append((index, version, hidden, content))
     found.sort(key=lambda block: block[1])
     return found
-
-
-def plain(kind: str, row: JsonObject) -> Plain:
-    """A record of one event, from its row."""
-    record = Plain.__new__(Plain)
-    record.kind = kind
-    record.body = row
-    return record

@@ -12,7 +12,7 @@ from ledger.store.cursor import Cursor
 from ledger.store.engine import Connection, Engine, Value
 from projections.finding import statements
 from projections.pause import Pause
-from projections.records import Call, Record, Step, Turn
+from projections.records import Call, Lane, Plain, Record, Step, Turn
 from projections.state import Move
 from projections.store import codec
 from projections.store.shelf import SHIFT, beyond
@@ -165,56 +165,45 @@ class ViewRecorder(TrackingRecorder):
         if not lines:
             return standing
         if self.engine.name == "sqlite":
-            connection.executemany(self._text("put_row"), lines)  # type: ignore[attr-defined]
+            connection.executemany(self._text("put_row"), lines)
         else:
-            columns = (
-                "keys",
-                "vids",
-                "kinds",
-                "firsts",
-                "places",
-                "turns",
-                "lanes",
-                "names",
-                "watches",
-                "datas",
-                "states",
-            )
-            arrays = dict(zip(columns, map(list, zip(*lines, strict=True)), strict=True))
-            connection.execute(self._text("put_rows"), arrays)  # type: ignore[arg-type]
+            arrays = {f"{column}_list": [line[column] for line in lines] for column in lines[0]}
+            connection.execute(self._text("put_rows"), cast("dict[str, Value]", arrays))
         return standing
 
 
-def _line(vid: int, record: Record) -> tuple[Value, ...]:
-    """A record as a line of the table, in the order of its columns."""
+def _line(vid: int, record: Record) -> dict[str, Value]:
+    """A record as a line of the table, by column."""
     kind = codec.KINDS[record.kind]
-    turn = record.turn
+    turn: Turn | None = None
     name: str | None = None
     lane: str | None = None
     watch = 0
     if isinstance(record, Turn):
         name, lane = record.turn_id, record.lane.agent
     elif isinstance(record, Step):
-        name, lane = record.step_id, record.turn.lane.agent
+        turn, name, lane = record.turn, record.step_id, record.turn.lane.agent
         ended = record.turn.ended()
         open_end = ended is None or ended.inferred
         watch = int(record.named or (open_end and bool(record.low) and not record.finished))
     elif isinstance(record, Call):
-        name, lane = record.call_id, record.turn.lane.agent
-        watch = 2 if record in record.turn.lane.running.get(record.turn.first, ()) else 0
-    elif kind == 0:
-        lane = record.agent  # type: ignore[attr-defined]
+        turn, name, lane = record.turn, record.call_id, record.turn.lane.agent
+        watch = 2 if record.turn.running and record in record.turn.running else 0
+    elif isinstance(record, Lane):
+        lane = record.agent
         name = lane or ""
-    return (
-        (vid << SHIFT) + (record.first << 3) + kind,
-        vid,
-        kind,
-        record.first,
-        record.sort,
-        turn.first if turn is not None else None,
-        lane or "",
-        name,
-        watch,
-        codec.dump_json(record.row) if record.row is not None else None,
-        codec.dump_json(codec.state_of(record)),
-    )
+    elif isinstance(record, Plain):
+        turn = record.turn
+    return {
+        "key": (vid << SHIFT) + (record.first << 3) + kind,
+        "vid": vid,
+        "kind": kind,
+        "first": record.first,
+        "place": record.sort,
+        "turn": turn.first if turn is not None else None,
+        "lane": lane or "",
+        "name": name,
+        "watch": watch,
+        "data": codec.dump_json(record.row) if record.row is not None else None,
+        "state": codec.dump_json(codec.state_of(record)),
+    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from heapq import heapify
 from typing import NamedTuple, cast
 
 from ledger.events import Json, JsonObject
@@ -11,7 +10,7 @@ from ledger.store.engine import Engine, Value
 from projections.finding import statements
 from projections.pairing import Ids
 from projections.records import Call, Lane, Plain, Record, Step, Turn
-from projections.state import State
+from projections.state import State, attach
 from projections.store import codec
 
 SHIFT = 35
@@ -58,20 +57,21 @@ class Table:
         lines = self._lines("lane", vid=self.vid, name=name)
         if not lines:
             return None
-        lane = Lane(agent)
+        lane = Lane(agent, lines[0].first)
         state.lanes[agent] = lane
         self._know(lines[0], lane)
         facts = codec.load_json(lines[0].state)
         codec.restore(lane, facts)
-        lane.attempts = [(first, turn_id) for first, turn_id in lane.attempts]
+        lane.attempts = [
+            (first, turn_id) for first, turn_id in cast("list[tuple[int, str]]", facts["attempts"])
+        ]
+        lane.parents = cast("dict[str, int]", facts["parents"])
         lane.group = self._group(state, facts["group"])
         lane.hidden_group = self._group(state, facts["hidden_group"])
         for line in self._lines("running", vid=self.vid, lane=name):
             call = self._admit(state, line)
             assert isinstance(call, Call)
-            lane.running.setdefault(call.turn.first, {})[call] = None
-        lane.waiting = list(lane.running)
-        heapify(lane.waiting)
+            state.run(call)
         return lane
 
     def _group(self, state: State, first: Json) -> Step | None:
@@ -209,18 +209,19 @@ class Table:
         codec.restore(turn, facts)
         turn.usage = codec.totals(facts["usage"])
         turn.settled = codec.settled(facts["settled"])
+        turn.suspects = cast("list[int] | None", facts.get("suspects"))
         lane.turns[turn.turn_id] = turn
-        state.turns.setdefault(turn.turn_id, []).append(turn)
+        if lane.agent is not None:
+            state.sub_turns.setdefault(turn.turn_id, []).append(turn)
         if isinstance(parent := facts.get("parent"), int):
             call = self._need(state, "tool", parent)
             if isinstance(call, Call):
                 turn.parent = call
-                call.nested.append(turn)
+                call.start(turn)
         if isinstance(host := facts.get("host"), int):
             of = self._need(state, "turn", host)
             if isinstance(of, Turn):
-                turn.host = of
-                of.guests.append(turn)
+                attach(turn, of)
         return turn
 
     def _step(self, state: State, line: Stored, facts: JsonObject, row: JsonObject | None) -> Step:
@@ -232,13 +233,7 @@ class Table:
         self._know(line, step)
         codec.restore(step, facts)
         step.blocks = codec.blocks(facts["blocks"], row)
-        step.gone = set(cast("list[int]", facts["gone"]))
-        usage = cast("JsonObject | None", row["usage"] if row is not None else facts["usage"])
-        if facts["reported"]:
-            step.usage = usage
-        elif row is not None:
-            step.finish_usage = usage
-        turn.items.append(step)
+        step.gone = frozenset(cast("list[int]", facts.get("gone", ())))
         turn.steps[step.step_id if step.step_id is not None else f"\0{step.first}"] = step
         return step
 
@@ -250,20 +245,24 @@ class Table:
         call = Call(step, cast(str, line.name), line.first, cast(str, row["tool_name"]), row["args"])
         self._know(line, call)
         codec.restore(call, facts)
+        call.results = tuple(cast("list[int]", facts["results"]))
         call.result = row["result"]
         call.approval = cast("JsonObject | None", row["approval"])
         step.calls.append(call)
-        call.turn.items.append(call)
         state.by_version[call.first] = call
         for version in call.results:
             state.by_version[version] = call
-        key = (call.turn.lane.agent, call.call_id, call.hidden)
-        ids = state.ids.get(key)
-        if ids is None:
-            ids = state.ids[key] = Ids(call.turn.lane, call.call_id, call.hidden)
-        ids.restore(call)
+        calls = state.calls_of(call.turn.lane, call.hidden)
+        others = calls.get(call.call_id)
+        if others is None:
+            calls[call.call_id] = call
+        elif isinstance(others, Ids):
+            others.restore(call)
+        else:
+            calls[call.call_id] = ids = Ids(others)
+            ids.restore(call)
         latest = state.callers.get(call.call_id)
-        if latest is None or latest.first < call.first:
+        if call.turn.lane.agent is not None and (latest is None or latest.first < call.first):
             state.callers[call.call_id] = call
         return call
 
@@ -272,13 +271,13 @@ class Table:
         known = self.known.get(line.key)
         if isinstance(known, Plain):
             return known
-        record = codec.plain(codec.NAMES[line.kind], row)
+        of = turn if isinstance(turn, Turn) else None
+        record = Plain(codec.NAMES[line.kind], of, line.first, bytes(line.place), row)
         self._know(line, record)
-        record.turn = turn if isinstance(turn, Turn) else None
         codec.restore(record, facts)
         state.by_version[record.first] = record
         if record.turn is not None:
-            record.turn.items.append(record)
+            record.turn.plain.append(record)
         return record
 
 
