@@ -15,6 +15,8 @@ TurnledgerError
 ├── Conflict                      the store holds something else than the caller thought
 │   ├── VersionConflict           expected version and actual one differ
 │   ├── IdConflict                an event id is taken, or a batch is stored in part
+│   ├── TurnBusy                  a turn is running on that lane, and somebody else records it
+│   ├── LeaseLost                 a recorder lost its right to append to the lane
 │   └── RecordedElsewhere         an import would mix with what did not come from that file
 ├── UnknownConversation           no conversation of that name in this tenant
 ├── BadFork                       a branch whose source cannot be read at that version
@@ -172,6 +174,28 @@ class IdConflict(Conflict):
 
     conversation_id: str
     event_id: str
+    problem: str
+
+
+class TurnBusy(Conflict):
+    """conversation {conversation_id} is busy: turn {turn_id} runs on lane {lane}, recorded by {holder} since
+    {since}; wait for its end, or run `turnledger recover` if its recorder is gone"""
+
+    conversation_id: str
+    lane: str
+    turn_id: str
+    holder: str
+    since: str
+    until: str
+
+
+class LeaseLost(Conflict):
+    """the lease on conversation {conversation_id}, lane {lane}, turn {turn_id} is lost: {problem}; nothing of
+    this append was stored, begin a new turn"""
+
+    conversation_id: str
+    lane: str
+    turn_id: str
     problem: str
 
 

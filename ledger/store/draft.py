@@ -10,6 +10,7 @@ from ledger.admission import check_id
 from ledger.errors import BatchTooLarge, IdConflict, InvalidEvent
 from ledger.events import DELTA_TYPES, MAX_BATCH, MAX_ID_LENGTH, SCHEMA
 from ledger.recorded import EncodedEvent
+from ledger.store.leasing import Lease
 from ledger.store.receipts import Appended
 
 Known = Literal["conflict", "skip"]
@@ -49,6 +50,8 @@ class Draft:
     known: Known
     fork: tuple[str, int] | None = None
     """(source conversation, source version) when the batch starts a branch."""
+    lease: Lease | None = None
+    """The right by which a turn's recorder appends."""
     live: int = 0
     skipped: int = 0
     differing: int = 0
@@ -127,6 +130,7 @@ def draft(
     events: Sequence[EncodedEvent],
     expected_version: int | None,
     known: Known,
+    lease: Lease | None = None,
 ) -> Draft:
     """Check a batch; deltas are left out and counted, with `known="skip"` repeated ids too.
 
@@ -139,10 +143,12 @@ def draft(
     for event_id, _, _, _, _ in kept:
         if not (event_id.isprintable() and 0 < len(event_id) <= MAX_ID_LENGTH):
             check_id("id", event_id)
-    for at, field in ((1, "type"), (2, "turn_id"), (3, "step_id")):
-        for name in {event[at] for event in kept}:
-            if name is not None and not (name.isprintable() and 0 < len(name) <= MAX_ID_LENGTH):  # type: ignore[attr-defined, arg-type]
-                check_id(field, name)
+    names = {("type", event[1]) for event in kept}
+    names.update(("turn_id", event[2]) for event in kept if event[2] is not None)
+    names.update(("step_id", event[3]) for event in kept if event[3] is not None)
+    for field, name in names:
+        if not (name.isprintable() and 0 < len(name) <= MAX_ID_LENGTH):
+            check_id(field, name)
     fork = _fork(kept)
     repeated: set[int] = set()
     differing = 0
@@ -156,6 +162,7 @@ def draft(
         expected_version,
         known,
         fork,
+        lease,
         live=len(events) - len(kept),
     )
     return made.without(repeated, differing) if repeated else made

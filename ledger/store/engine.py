@@ -1,4 +1,5 @@
-"""What an engine does for the ledger, and what both engines do alike: what a batch meets, and the roots of a branch."""
+"""What an engine does for the ledger, and what both engines do alike: what a batch meets, and the roots of a
+branch."""
 
 import os
 import threading
@@ -7,19 +8,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import sha256
-from typing import NamedTuple, Protocol, TypeAlias, cast
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from ledger import chain
-from ledger.errors import BadFork, DatabaseUnavailable
+from ledger.errors import BadFork, Conflict, DatabaseUnavailable
 from ledger.recorded import RecordedEvent
 from ledger.store.draft import Draft, Sealed, Standing, seal
 from ledger.store.idempotency import KnownEvent, check_fork, check_version, settle
+from ledger.store.leasing import Held, check_leases
 from ledger.store.receipts import Appended
 
 Value: TypeAlias = int | float | str | bytes | Sequence[str] | None
 Row: TypeAlias = tuple[Value, ...]
 Ask: TypeAlias = Callable[[str, Mapping[str, Value]], list[Row]]
-"""Runs one of the ledger's named statements with parameters: on what is committed, or inside a transaction."""
+"""Runs one of the ledger's named statements with parameters: on what is committed, or inside a
+transaction."""
+
+Answer = TypeVar("Answer")
 
 MOST_STANDINGS = 100_000
 PAGE_EVENTS = 1_000
@@ -55,7 +60,8 @@ class Span(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A stored event as the audit wants it: all columns, as they lie there. `position` None: no batch holds it."""
+    """A stored event as the audit wants it: all columns, as they lie there. `position` None: no batch holds
+    it."""
 
     version: int
     id: str
@@ -70,10 +76,10 @@ class Evidence(NamedTuple):
 class Engine(ABC):
     """One database. Thread-safe; what it holds of other threads' work is what is committed.
 
-    The door for read models: `transaction()` gives a connection inside a write transaction of this database, so that
-    a projection's rows and its tracking are committed together; `fetch` reads. Statements come from `.sql` files
-    (`ledger.store.statements.load_statements(engine.name, file)`), tables from migrations of their own
-    (`ledger.store.migrations.Component`). On PostgreSQL our tables lie in the schema `turnledger`.
+    The door for read models: `transaction()` gives a connection inside a write transaction of this database,
+    so that a projection's rows and its tracking are committed together; `fetch` reads. Statements come from
+    `.sql` files (`ledger.store.statements.load_statements(engine.name, file)`), tables from migrations of
+    their own (`ledger.store.migrations.Component`). On PostgreSQL our tables lie in the schema `turnledger`.
     """
 
     name: str
@@ -87,6 +93,9 @@ class Engine(ABC):
         """Counts the appends of this process; with `wait_for_append` a follower misses none."""
         self._appended = threading.Condition()
         self._standings: dict[tuple[str, str], Standing] = {}
+        self._leases: dict[
+            tuple[str, str], tuple[int, list[Held]]
+        ] = {}  # with the fence that they were seen at
         self._books: int | None = None
 
     # -- what each engine does in its own way
@@ -100,13 +109,30 @@ class Engine(ABC):
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Connection]:
-        """A write transaction: committed when the block ends, rolled back when it raises. Keep it short: on SQLite
-        nobody else writes meanwhile, and an append inside the block would wait for itself. Raises `DatabaseError`
-        classes for what the database cannot do."""
+        """A write transaction: committed when the block ends, rolled back when it raises. Keep it short: on
+        SQLite nobody else writes meanwhile, and an append inside the block would wait for itself. Raises
+        `DatabaseError` classes for what the database cannot do."""
+
+    @abstractmethod
+    def transact(self, work: Callable[[Connection], Answer]) -> Answer:
+        """What `work` gives, done in a write transaction of its own; from the beginning again where others
+        were quicker. Raises as `transaction` does, and what `work` raises."""
+
+    @abstractmethod
+    def append_in(self, connection: Connection, batch: Draft) -> tuple[Appended, Standing]:
+        """Store a batch inside a transaction; gives the answer and where its conversation stands then.
+
+        Raises `Conflict`, `BadFork`.
+        """
+
+    @abstractmethod
+    def clock(self, connection: Connection) -> int:
+        """Microseconds UTC by the clock that all holders of leases share."""
 
     @abstractmethod
     def fetch(self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = ()) -> list[Row]:
-        """All rows of a reading statement (its text), from what is committed now. Raises `DatabaseError` classes."""
+        """All rows of a reading statement (its text), from what is committed now. Raises `DatabaseError`
+        classes."""
 
     @abstractmethod
     def conversation_page(self, standing: Standing, after: int, upto: int) -> list[RecordedEvent]:
@@ -116,8 +142,8 @@ class Engine(ABC):
     def book_page(
         self, book: int, after: int, upto: int, tenant: str | None
     ) -> tuple[list[RecordedEvent], int]:
-        """Events of a book, positions after `after`, in order: one page of those up to `upto`, and the position that
-        the page reaches. Only those of `tenant`, if given."""
+        """Events of a book, positions after `after`, in order: one page of those up to `upto`, and the
+        position that the page reaches. Only those of `tenant`, if given."""
 
     @abstractmethod
     def known(self, ask: Ask, standing: Standing, batch: Draft) -> list[KnownEvent]:
@@ -136,7 +162,8 @@ class Engine(ABC):
 
     @abstractmethod
     def migrating(self) -> AbstractContextManager[Connection]:
-        """A transaction that changes the schema: one at a time in the whole database; the migration table is there."""
+        """A transaction that changes the schema: one at a time in the whole database; the migration table is
+        there."""
 
     @abstractmethod
     def run_script(self, connection: Connection, script: str) -> None:
@@ -147,6 +174,17 @@ class Engine(ABC):
         """How many books a ledger that is made now gets."""
 
     # -- what both do alike
+
+    def append_together(self, batches: Sequence[Draft]) -> list[Appended]:
+        """Store batches of different conversations in one transaction, all or none. Raises as `append` does."""
+        stored = self.transact(lambda connection: [self.append_in(connection, batch) for batch in batches])
+        for _, standing in stored:
+            self.appended(standing)
+        return [answer for answer, _ in stored]
+
+    def ask(self, name: str, parameters: Mapping[str, Value]) -> list[Row]:
+        """All rows of one of the ledger's own named statements, from what is committed now."""
+        return self.fetch(self.statements[name], parameters)
 
     def select(self, name: str, **parameters: Value) -> list[Row]:
         """All rows of one of the ledger's own named statements."""
@@ -177,6 +215,11 @@ class Engine(ABC):
             self.appends += 1
             self._appended.notify_all()
 
+    def remember(self, standing: Standing, held: list[Held]) -> None:
+        """Remember a conversation after its leases changed."""
+        self._leases[standing.tenant, standing.id] = (standing.fence, held)
+        self.appended(standing)
+
     def wait_for_append(self, seen: int, seconds: float) -> bool:
         """Wait until this process has appended more than `seen` times, at most so long; whether it has."""
         with self._appended:
@@ -192,20 +235,47 @@ class Engine(ABC):
             or batch.expected_version not in (None, standing.version)
         ):
             return None
+        if (standing.fence or batch.lease is not None) and not self._is_allowed(batch, standing):
+            return None
         return standing
+
+    def _is_allowed(self, batch: Draft, standing: Standing) -> bool:
+        """Whether the leases allow a batch, as far as this process knows them: the fence tells when they
+        changed."""
+        fence, held = self._leases.get((standing.tenant, standing.id), (0, []))
+        if fence != standing.fence:
+            return False
+        try:
+            check_leases(standing.id, batch.events, batch.lease, held, time.time_ns() // 1000)
+        except Conflict:
+            return False  # they may have changed: looked at again before it is refused
+        return True
+
+    def leases_in(self, ask: Ask, standing: Standing) -> list[Held]:
+        """The leases of a conversation."""
+        if not standing.fence:
+            return []
+        held = [Held(*row) for row in ask("leases", {"cid": standing.cid})]  # type: ignore[arg-type]
+        if len(self._leases) >= MOST_STANDINGS:
+            self._leases.clear()
+        self._leases[standing.tenant, standing.id] = (standing.fence, held)
+        return held
 
     def seal(self, batch: Draft, standing: Standing) -> Sealed:
         """Chain a batch with this machine's clock and randomness."""
         return seal(batch, standing, time.time_ns() // 1000, os.urandom(chain.SALT_BYTES * len(batch.events)))
 
     def settled(self, ask: Ask, batch: Draft) -> tuple[Draft | Appended, Standing]:
-        """What is still to be stored of a batch (or the answer when nothing is), and where its conversation stands.
+        """What is still to be stored of a batch (or the answer when nothing is), and where its conversation
+        stands.
 
-        Raises `IdConflict`, `VersionConflict`, `BadFork`.
+        Raises `IdConflict`, `VersionConflict`, `BadFork`, `TurnBusy`, `LeaseLost`.
         """
         rows = ask("conversation_by_id", {"tenant": batch.tenant, "id": batch.conversation_id})
         if not rows:
-            standing = self._beginning(batch)
+            if batch.lease is not None:
+                raise batch.lease.lost("the conversation is gone")
+            standing = self._beginning(ask, batch)
             check_version(batch, standing)
             return batch, standing
         standing = _standing(rows[0])
@@ -213,28 +283,32 @@ class Engine(ABC):
         if isinstance(settled, Draft):
             check_fork(settled, standing)
             check_version(settled, standing)
+            if standing.fence or batch.lease is not None:
+                held = self.leases_in(ask, standing)
+                check_leases(standing.id, settled.events, batch.lease, held, time.time_ns() // 1000)
         return settled, standing
 
-    def standing(self, tenant: str, conversation_id: str) -> Standing | None:
+    def standing(self, tenant: str, conversation_id: str, ask: Ask | None = None) -> Standing | None:
         """How a conversation stands; None when there is none."""
-        rows = self.select("conversation_by_id", tenant=tenant, id=conversation_id)
+        rows = (ask or self.ask)("conversation_by_id", {"tenant": tenant, "id": conversation_id})
         return _standing(rows[0]) if rows else None
 
-    def source(self, standing: Standing) -> Standing | None:
+    def source(self, standing: Standing, ask: Ask | None = None) -> Standing | None:
         """The conversation that a branch left; None for one that is no branch.
 
         Raises `DatabaseUnavailable` when its row is gone.
         """
         if standing.source_cid is None:
             return None
-        rows = self.select("conversation_by_cid", cid=standing.source_cid)
+        rows = (ask or self.ask)("conversation_by_cid", {"cid": standing.source_cid})
         if not rows:
             problem = f"the source of branch {standing.id} is gone; run audit verify"
             raise DatabaseUnavailable(database=self.database, problem=problem)
         return _standing(rows[0])
 
-    def lineage(self, standing: Standing, after: int, upto: int) -> list[Span]:
-        """The spans that versions `after` < v <= `upto` are read from, oldest first: a branch starts in its source."""
+    def lineage(self, standing: Standing, after: int, upto: int, ask: Ask | None = None) -> list[Span]:
+        """The spans that versions `after` < v <= `upto` are read from, oldest first: a branch starts in its
+        source."""
         spans: list[Span] = []
         current: Standing | None = standing
         last = min(upto, standing.version)
@@ -243,36 +317,38 @@ class Engine(ABC):
             if last > start:
                 spans.append(Span(current, max(start, after), last))
             last = min(last, start)
-            current = self.source(current)
+            current = self.source(current, ask)
         return spans[::-1]
 
-    def head_at(self, standing: Standing, version: int) -> bytes | None:
-        """The chain's head after `version` as a reader of the conversation counts: in a branch, versions up to the
-        fork are those of the source and have the source's heads; before the first event it is head[0]. None when the
-        event is not there."""
-        for span in self.lineage(standing, version - 1, version):
-            rows = self.select("head_at", cid=span.standing.cid, version=version)
+    def head_at(self, standing: Standing, version: int, ask: Ask | None = None) -> bytes | None:
+        """The chain's head after `version` as a reader of the conversation counts: in a branch, versions up
+        to the fork are those of the source and have the source's heads; before the first event it is head[0].
+        None when the event is not there."""
+        for span in self.lineage(standing, version - 1, version, ask):
+            rows = (ask or self.ask)("head_at", {"cid": span.standing.cid, "version": version})
             return cast(bytes, rows[0][0]) if rows else None
         root = standing
-        while (source := self.source(root)) is not None:
+        while (source := self.source(root, ask)) is not None:
             root = source
         return chain.genesis(root.tenant, root.id)
 
-    def _beginning(self, batch: Draft) -> Standing:
+    def _beginning(self, ask: Ask, batch: Draft) -> Standing:
         """What the row of a new conversation starts from: for a batch that begins with a fork, at its source.
 
         Raises `BadFork` when the source is missing or does not reach the version.
         """
         tenant, conversation_id = batch.tenant, batch.conversation_id
         if self._books is None:
-            self._books = int(cast(int, self.select("own_row")[0][0]))
+            self._books = int(cast(int, ask("own_row", {})[0][0]))
         book = book_of(tenant, conversation_id, self._books)
         if batch.fork is None:
             head = chain.genesis(tenant, conversation_id)
             return Standing(None, tenant, conversation_id, book, 0, head, 0, 0, 0, None, None)
         source_id, version = batch.fork
-        source = self.standing(tenant, source_id) if source_id != conversation_id else None
-        reached = self.head_at(source, version) if source is not None and version <= source.version else None
+        source = self.standing(tenant, source_id, ask) if source_id != conversation_id else None
+        reached = None
+        if source is not None and version <= source.version:
+            reached = self.head_at(source, version, ask)
         if source is None or reached is None:
             problem = "there is no such conversation" if source is None else f"it ends at {source.version}"
             raise BadFork(

@@ -17,12 +17,15 @@ from ledger.store.cursor import Cursor
 from ledger.store.draft import Known, draft
 from ledger.store.engine import Engine
 from ledger.store.idempotency import nothing_stored
+from ledger.store.leases import Leases, Recovered
+from ledger.store.leasing import MAIN, Lease
 from ledger.store.migrations import LEDGER, Component, ensure
 from ledger.store.reading import Page, follow_pages, read_spans
 from ledger.store.receipts import Appended, Conversation, Head
 
 PAGE_CONVERSATIONS = 500
 FAR_FUTURE = 2**62
+LEASE_SECONDS = 30.0
 
 
 class Ledger:
@@ -50,9 +53,9 @@ class Ledger:
         """Open the ledger at `sqlite:///path` or `postgresql://…`, bringing its tables (and those of further
         `components`) up to date.
 
-        `create=False` is for readers: an empty or absent database is `DatabaseMissing` then. `books` counts only
-        when the ledger is made (64 on PostgreSQL, 1 on SQLite). Raises `DatabaseError` classes, `InvalidEvent` for a
-        tenant or actor that is not an id.
+        `create=False` is for readers: an empty or absent database is `DatabaseMissing` then. `books` counts
+        only when the ledger is made (64 on PostgreSQL, 1 on SQLite). Raises `DatabaseError` classes,
+        `InvalidEvent` for a tenant or actor that is not an id.
         """
         check_id("tenant", tenant)
         check_id("actor", actor)
@@ -65,7 +68,8 @@ class Ledger:
         return cls(engine, tenant, actor)
 
     def scoped(self, tenant: str | None = None, actor: str | None = None) -> "Ledger":
-        """The same database as another tenant or actor sees it, on the same connections; close only the first one.
+        """The same database as another tenant or actor sees it, on the same connections; close only the first
+        one.
 
         Raises `InvalidEvent` for a tenant or actor that is not an id.
         """
@@ -81,20 +85,22 @@ class Ledger:
         events: Sequence[BaseEvent | Mapping[str, Json]],
         expected_version: int | None = None,
         known: Known = "conflict",
+        lease: Lease | None = None,
     ) -> Appended:
         """Append a batch, whole or not at all; durable when it returns (DESIGN.md 4).
 
-        An event without an id is given one (a UUIDv7), so it is new every time. Deltas are dropped and counted in
-        `live`. An empty batch stores nothing, makes no conversation and is answered by an empty receipt. A batch
-        that starts with a `fork` makes a branch.
+        An event without an id is given one (a UUIDv7), so it is new every time. Deltas are dropped and
+        counted in `live`. An empty batch stores nothing, makes no conversation and is answered by an empty
+        receipt. A batch that starts with a `fork` makes a branch. `lease` is the right of the turn's recorder
+        (`begin_turn`).
 
         Raises `BadInput` classes for events that cannot be taken, `VersionConflict`, `IdConflict`, `BadFork`,
-        `DatabaseError` classes.
+        `TurnBusy`, `LeaseLost`, `DatabaseError` classes.
         """
         if len(events) > MAX_BATCH:
             raise BatchTooLarge(field="batch", limit=MAX_BATCH, actual=len(events))
         encoded = [admit(event, conversation_id, made_id()) for event in events]
-        return self.append_encoded(conversation_id, encoded, expected_version, known)
+        return self.append_encoded(conversation_id, encoded, expected_version, known, lease)
 
     def append_encoded(
         self,
@@ -102,10 +108,13 @@ class Ledger:
         encoded: Sequence[EncodedEvent],
         expected_version: int | None = None,
         known: Known = "conflict",
+        lease: Lease | None = None,
     ) -> Appended:
         """The same for events that `ledger.admission.admit` (or who vouches for as much) has made."""
         check_id("conversation_id", conversation_id)
-        batch = draft(self.tenant, conversation_id, self.actor, encoded, expected_version, known)
+        if lease is not None and lease.lapsed:
+            raise lease.lost("it lapsed; renew it, or begin a new turn")
+        batch = draft(self.tenant, conversation_id, self.actor, encoded, expected_version, known, lease)
         return self.engine.append(batch) if batch.events else nothing_stored(batch)
 
     def read(self, conversation_id: str, after: int = 0, upto: int | None = None) -> Iterator[RecordedEvent]:
@@ -182,8 +191,9 @@ class Ledger:
     ) -> Iterator[RecordedEvent]:
         """Every event after a cursor (None: from the beginning), once, in order within each book.
 
-        Ends where the ledger stood when it began, or with `live` never: it waits for more. `cursor.after(event)` is
-        the place to resume. Of this tenant, unless `all_tenants` (for projections, which serve all).
+        Ends where the ledger stood when it began, or with `live` never: it waits for more.
+        `cursor.after(event)` is the place to resume. Of this tenant, unless `all_tenants` (for projections,
+        which serve all).
         """
         return (event for page in self.follow_pages(after, live, all_tenants) for event in page.events)
 
@@ -194,11 +204,52 @@ class Ledger:
         all_tenants: bool = False,
         idle: float | None = None,
     ) -> Iterator[Page]:
-        """The same in pages, each with the cursor that a reader has once it took the page: commit that with what
-        was made of the events. A page may be empty. With `live` and `idle`, an empty page comes when nothing happened
-        for `idle` seconds."""
+        """The same in pages, each with the cursor that a reader has once it took the page: commit that with
+        what was made of the events. A page may be empty. With `live` and `idle`, an empty page comes when
+        nothing happened for `idle` seconds."""
         tenant = None if all_tenants else self.tenant
         return follow_pages(self.engine, after or Cursor(), tenant, live, idle)
+
+    @property
+    def leases(self) -> Leases:
+        """Turns in progress: `begin`, `renew`, `end`, `checkpoint`, `recover` (DESIGN.md 4, 5)."""
+        return Leases(self.engine, self.tenant, self.actor)
+
+    def begin_turn(
+        self,
+        conversation_id: str,
+        lane: str | None = None,
+        *,
+        turn_id: str | None = None,
+        events: Sequence[BaseEvent | Mapping[str, Json]] | None = None,
+        seconds: float = LEASE_SECONDS,
+        known: Known = "conflict",
+        holder: str | None = None,
+    ) -> Lease:
+        """Take a fenced lease on a lane (None: the main agent's; else an `agent_id`) and store the turn's
+        opening.
+
+        `events` are the opening, by default one `turn_start`; both happen, or neither. The lease is good for
+        `seconds`, renewed by `leases.renew`, given back by `leases.end` after the turn's terminal. A turn
+        that a dead recorder left on the lane is closed first. Raises `TurnBusy` when somebody else holds the
+        lane, and what `append` raises.
+        """
+        check_id("conversation_id", conversation_id)
+        turn = made_id() if turn_id is None else turn_id
+        check_id("turn_id", turn)
+        if lane is not None:
+            check_id("lane", lane)
+        opening: Sequence[BaseEvent | Mapping[str, Json]] = events or [
+            {"type": "turn_start", "turn_id": turn, **({} if lane is None else {"agent_id": lane})}
+        ]
+        encoded = [admit(event, conversation_id, made_id()) for event in opening]
+        return self.leases.begin(conversation_id, lane or MAIN, turn, encoded, seconds, known, holder)
+
+    def recover(self, conversation_id: str | None = None, force: bool = False) -> list[Recovered]:
+        """Close the turns whose recorders are gone: text that was checkpointed is kept, then `abort` with
+        reason `crash`. Gone means: the lease lapsed, or its process ended on this machine; with `force`, any.
+        """
+        return self.leases.recover(conversation_id, force)
 
     def close(self) -> None:
         """Close the connections; what was appended is stored already."""

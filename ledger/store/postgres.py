@@ -1,6 +1,6 @@
 """The ledger in a PostgreSQL database: writers to different books never wait for each other."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -10,7 +10,7 @@ import psycopg
 from ledger.errors import NotALedger
 from ledger.recorded import RecordedEvent
 from ledger.store.draft import Draft, Sealed, Standing
-from ledger.store.engine import PAGE_EVENTS, Ask, Connection, Engine, Row, Value
+from ledger.store.engine import PAGE_EVENTS, Answer, Ask, Connection, Engine, Row, Value
 from ledger.store.idempotency import KnownEvent
 from ledger.store.paging import Batch, counterparts, page_end
 from ledger.store.pool import Pool
@@ -38,7 +38,8 @@ class PostgresEngine(Engine):
         super().__init__()
         self.server = PostgresServer(url)
         self.database = self.server.name
-        self.statements = load_statements(self.name, Path(__file__).with_name("sql") / "postgres.sql")
+        files = (Path(__file__).with_name("sql") / name for name in ("postgres.sql", "postgres_leases.sql"))
+        self.statements = load_statements(self.name, *files)
         self._first_books = BOOKS if books is None else books
         self._pool: Pool[PgConnection] = Pool(
             self.database, self.server.connect, psycopg.Connection.close, is_usable, CONNECTIONS
@@ -52,7 +53,7 @@ class PostgresEngine(Engine):
         lost = tries = 0
         while tries < OPTIMISTIC_TRIES:
             if standing is None:
-                settled, standing = self.settled(self._ask, batch)
+                settled, standing = self.settled(self.ask, batch)
                 if isinstance(settled, Appended):
                     return settled
                 batch = settled
@@ -66,7 +67,7 @@ class PostgresEngine(Engine):
                 else:
                     raise self.server.ours(error) from error
                 standing = None
-        return self._append_locked(batch)
+        return self.append_together([batch])[0]
 
     def _store(self, batch: Draft, sealed: Sealed) -> Appended:
         """Write a sealed batch in one call, or where it is too large in several of one transaction."""
@@ -82,31 +83,19 @@ class PostgresEngine(Engine):
         self.appended(sealed.after(cid))
         return sealed.receipt(batch, last)
 
-    def _append_locked(self, batch: Draft) -> Appended:
-        for attempt in range(1, LOCKED_TRIES + 1):
-            try:
-                return self._try_locked(batch)
-            except psycopg.Error as error:
-                # A conversation that is made by several at once has no row to lock yet.
-                if not is_retried(error) or attempt == LOCKED_TRIES:
-                    raise self.server.ours(error) from error
-        raise AssertionError("the last try returns or raises")
+    def append_in(self, connection: Connection, batch: Draft) -> tuple[Appended, Standing]:
+        """As `Engine.append_in`."""
 
-    def _try_locked(self, batch: Draft) -> Appended:
-        with self._pool.connection() as connection:
-            with connection.transaction():
+        def ask(name: str, parameters: Mapping[str, Value]) -> list[Row]:
+            return connection.execute(self.statements[name], parameters).fetchall()
 
-                def ask(name: str, parameters: Mapping[str, Value]) -> list[Row]:
-                    return _run(connection, self.statements[name], parameters).fetchall()
-
-                ask("lock_conversation", {"tenant": batch.tenant, "id": batch.conversation_id})
-                settled, standing = self.settled(ask, batch)
-                if isinstance(settled, Appended):
-                    return settled
-                sealed = self.seal(settled, standing)
-                cid, last = self._call_all(connection, settled, sealed)
-            self.appended(sealed.after(cid))
-            return sealed.receipt(settled, last)
+        ask("lock_conversation", {"tenant": batch.tenant, "id": batch.conversation_id})
+        settled, standing = self.settled(ask, batch)
+        if isinstance(settled, Appended):
+            return settled, standing
+        sealed = self.seal(settled, standing)
+        cid, last = self._call_all(cast(Binary, connection).connection, settled, sealed)
+        return sealed.receipt(settled, last), sealed.after(cid)
 
     def _call_all(self, connection: PgConnection, batch: Draft, sealed: Sealed) -> tuple[int, int]:
         """The same inside a transaction, in as many calls as the size needs."""
@@ -118,7 +107,7 @@ class PostgresEngine(Engine):
 
     def _call(self, connection: PgConnection, batch: Draft, sealed: Sealed, cid: int | None) -> tuple[int, int]:
         """Call append_v1; gives the conversation's key and the last position. Raises psycopg's errors."""
-        _, tenant, name, book, version, head, _, _, _, source_cid, _ = sealed.before
+        _, tenant, name, book, version, head, _, _, fence, source_cid, _ = sealed.before
         ids, kinds, _, _, _ = zip(*batch.events, strict=True)
         row = _run(
             connection,
@@ -131,6 +120,7 @@ class PostgresEngine(Engine):
                 source_cid,
                 version,
                 head,
+                fence,
                 sealed.recorded_at,
                 sum(map(len, sealed.states)),
                 list(ids),
@@ -155,6 +145,24 @@ class PostgresEngine(Engine):
         with self.server.errors(), self._pool.connection() as connection, connection.transaction():
             yield Binary(connection)
 
+    def transact(self, work: Callable[[Connection], Answer]) -> Answer:
+        """As `Engine.transact`."""
+        for attempt in range(1, LOCKED_TRIES + 1):
+            try:
+                with self._pool.connection() as connection, connection.transaction():
+                    return work(Binary(connection))
+            except psycopg.Error as error:
+                # A conversation that is made by several at once has no row to lock yet.
+                if not is_retried(error) or attempt == LOCKED_TRIES:
+                    self._is_lost(error)
+                    raise self.server.ours(error) from error
+        raise AssertionError("the last try returns or raises")
+
+    def clock(self, connection: Connection) -> int:
+        """As `Engine.clock`: the server's."""
+        row = connection.execute(self.statements["clock"], ()).fetchone()
+        return cast(int, (row or (0,))[0])
+
     def fetch(self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = ()) -> list[Row]:
         """As `Engine.fetch`; once more where the server had gone away."""
         for last in (False, True):
@@ -177,15 +185,12 @@ class PostgresEngine(Engine):
             self._pool.discard_idle()
         return lost
 
-    def _ask(self, name: str, parameters: Mapping[str, Value]) -> list[Row]:
-        return self.fetch(self.statements[name], parameters)
-
     def conversation_page(self, standing: Standing, after: int, upto: int) -> list[RecordedEvent]:
         """As `Engine.conversation_page`."""
         cid, limit = standing.cid, min(upto, after + PAGE_EVENTS)
         batches = self._batches("batches_of_conversation", {"cid": cid, "after": after, "upto": limit})
         end = page_end(batches, after, upto)
-        rows = self._ask("events_of_conversation", {"cid": cid, "after": after, "upto": end})
+        rows = self.ask("events_of_conversation", {"cid": cid, "after": after, "upto": end})
         made, (_, tenant, name, book, *_) = RecordedEvent.stored, standing
         position = counterparts(batches)
         return [
@@ -201,7 +206,7 @@ class PostgresEngine(Engine):
         end = page_end(
             self._batches("batches_of_book", {"book": book, "after": after, "upto": limit}), after, upto
         )
-        rows = self._ask("events_of_book", {"book": book, "after": after, "upto": end, "tenant": tenant})
+        rows = self.ask("events_of_book", {"book": book, "after": after, "upto": end, "tenant": tenant})
         made = RecordedEvent.stored
         events = [
             made(of, name, version, event_id, kind, header, body, erased, book, position)
@@ -211,7 +216,7 @@ class PostgresEngine(Engine):
         return events, end
 
     def _batches(self, name: str, parameters: Mapping[str, Value]) -> list[Batch]:
-        return [Batch(*row) for row in self._ask(name, parameters)]  # type: ignore[arg-type]
+        return [Batch(*row) for row in self.ask(name, parameters)]  # type: ignore[arg-type]
 
     def close(self) -> None:
         """As `Engine.close`."""

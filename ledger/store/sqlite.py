@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from ledger.errors import BadFork, BadInput, Conflict, DatabaseFull, DatabaseUnavailable, TurnledgerError
 from ledger.recorded import RecordedEvent
 from ledger.store.draft import Draft, Sealed, Standing
-from ledger.store.engine import PAGE_BYTES, PAGE_EVENTS, Ask, Connection, Engine, Row, Value
+from ledger.store.engine import PAGE_BYTES, PAGE_EVENTS, Answer, Ask, Connection, Engine, Row, Value
 from ledger.store.group import Group, Request
 from ledger.store.idempotency import KnownEvent
 from ledger.store.pool import Pool
@@ -35,7 +35,8 @@ class SqliteEngine(Engine):
         super().__init__()
         self.file = SqliteFile(path)
         self.database = self.file.name
-        self.statements = load_statements(self.name, Path(__file__).with_name("sql") / "sqlite.sql")
+        files = (Path(__file__).with_name("sql") / name for name in ("sqlite.sql", "sqlite_leases.sql"))
+        self.statements = load_statements(self.name, *files)
         self._first_books = 1 if books is None else books
         self._writer: sqlite3.Connection | None = None
         self._readers: Pool[sqlite3.Connection] = Pool(
@@ -51,7 +52,8 @@ class SqliteEngine(Engine):
         """As `Engine.append`; appends of this process share commits."""
         standing = self.remembered(batch)
         if standing is None:
-            settled, standing = self.settled(self._ask, batch)
+            with self._snapshot() as ask:
+                settled, standing = self.settled(ask, batch)
             if isinstance(settled, Appended):
                 return settled
             batch = settled
@@ -104,19 +106,23 @@ class SqliteEngine(Engine):
                     return stored
             except sqlite3.IntegrityError:  # an id is known, or the conversation is not new any more
                 self._undo(connection, shared)
-
-            def ask(name: str, parameters: Mapping[str, Value]) -> list[Row]:
-                return connection.execute(self.statements[name], parameters).fetchall()
-
-            settled, standing = self.settled(ask, request.batch)
-            if isinstance(settled, Appended):
-                return settled, None
-            stored = self._insert(connection, settled, self.seal(settled, standing))
-            assert stored is not None, "the conversation was read in this transaction"
-            return stored
+            return self.append_in(cast(Connection, connection), request.batch)
         except (BadFork, BadInput, Conflict) as refused:
             self._undo(connection, shared)
             return refused, None
+
+    def append_in(self, connection: Connection, batch: Draft) -> tuple[Appended, Standing]:
+        """As `Engine.append_in`."""
+
+        def ask(name: str, parameters: Mapping[str, Value]) -> list[Row]:
+            return connection.execute(self.statements[name], parameters).fetchall()
+
+        settled, standing = self.settled(ask, batch)
+        if isinstance(settled, Appended):
+            return settled, standing
+        stored = self._insert(cast(sqlite3.Connection, connection), settled, self.seal(settled, standing))
+        assert stored is not None, "the conversation was read in this transaction"
+        return stored
 
     def _undo(self, connection: sqlite3.Connection, shared: bool) -> None:
         """Take back what was written for one request."""
@@ -141,7 +147,7 @@ class SqliteEngine(Engine):
             row = (tenant, name, book, version + count, head, at, at, source_cid, source_version)
             cid = cast(int, execute(statements["start_conversation"], row).lastrowid)
         else:
-            moved = (version + count, head, at, cid, version, before.head)
+            moved = (version + count, head, at, cid, version, before.head, before.fence)
             if not execute(statements["move_conversation"], moved).rowcount:
                 return None
         found = execute(statements["last_position"], (before.book,)).fetchone()
@@ -183,6 +189,15 @@ class SqliteEngine(Engine):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
+    def transact(self, work: Callable[[Connection], Answer]) -> Answer:
+        """As `Engine.transact`."""
+        with self.transaction() as connection:
+            return work(connection)
+
+    def clock(self, connection: Connection) -> int:  # noqa: ARG002
+        """As `Engine.clock`: all holders are on this machine."""
+        return time.time_ns() // 1000
+
     def _writing(self) -> sqlite3.Connection:
         """The connection that writes; only for who holds the group's lock."""
         if self._closed or self._process != os.getpid():
@@ -198,8 +213,15 @@ class SqliteEngine(Engine):
         with self._readers.connection() as connection, self.file.errors():
             return connection.execute(statement, parameters).fetchall()
 
-    def _ask(self, name: str, parameters: Mapping[str, Value]) -> list[Row]:
-        return self.fetch(self.statements[name], parameters)
+    @contextmanager
+    def _snapshot(self) -> Iterator[Ask]:
+        """A way to run named statements that all see the same state."""
+        with self._readers.connection() as connection, self.file.errors():
+            connection.execute("BEGIN")
+            try:
+                yield lambda name, parameters: connection.execute(self.statements[name], parameters).fetchall()
+            finally:
+                connection.execute("ROLLBACK")
 
     def conversation_page(self, standing: Standing, after: int, upto: int) -> list[RecordedEvent]:
         """As `Engine.conversation_page`."""

@@ -154,7 +154,7 @@ SELECT cid, tenant, id, book, version, head, created_at, recorded_at, fence, sou
 FROM turnledger.conversation WHERE tenant = :tenant AND id = :id FOR UPDATE
 
 -- name: append
--- One sealed batch, in one round trip.
+-- One sealed batch, in one round trip. %b: binary, which lists of bytes are not by themselves.
 SELECT cid, last_position FROM turnledger.append_v1(
-    %s::bigint, %s::text, %s::text, %s::integer, %s::bigint, %s::bigint, %s::bytea, %s::bigint, %s::bigint,
-    %s::text[], %s::text[], %s::bytea[], %s::bytea[], %s::bytea[])
+    %b::bigint, %b::text, %b::text, %b::integer, %b::bigint, %b::bigint, %b::bytea, %b::bigint, %b::bigint,
+    %b::bigint, %b::text[], %b::text[], %b::bytea[], %b::bytea[], %b::bytea[])

@@ -98,7 +98,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: move_conversation
 -- The row after one more batch, if it stands where the writer thought.
-UPDATE conversation SET version = ?, head = ?, recorded_at = ? WHERE cid = ? AND version = ? AND head = ?
+UPDATE conversation SET version = ?, head = ?, recorded_at = ? WHERE cid = ? AND version = ? AND head = ? AND fence = ?
 
 -- name: add_event
 -- One event.
