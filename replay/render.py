@@ -11,19 +11,23 @@ from replay.materialize import Message
 from replay.options import Target
 from replay.plan import Plan
 
+Provenance: TypeAlias = list[list[list[int]]]
+
 
 @dataclass(slots=True)
 class Rendered:
     """A request in one provider's shape.
 
     `messages` and `system` are wire JSON. `provenance[m][p]` are the versions behind part p of message m, parts
-    counted as they stand in the message's content. `diagnostics` are the renderer's own; `sendable` is None
-    where the plan's answer stands. `extra` are further top-level keys of the request (tools, betas …).
+    counted as they stand in the message's content, or a function that makes it when it is asked for; None where
+    messages and parts are the neutral ones.
+    `diagnostics` are the renderer's own; `sendable` is None where the plan's answer stands. `extra` are further
+    top-level keys of the request (tools, betas …).
     """
 
     messages: list[JsonObject]
     system: Json
-    provenance: list[list[list[int]]]
+    provenance: Provenance | Callable[[], Provenance] | None
     diagnostics: list[Diagnostic] = field(default_factory=list)
     sendable: bool | None = None
     extra: JsonObject = field(default_factory=dict)
@@ -58,9 +62,9 @@ def renderer(target: Target) -> Renderer:
 
 def _neutral(plan: Plan, messages: Sequence[Message], _target: Target) -> Rendered:
     return Rendered(
-        [{"role": message.role, "content": [*message.parts]} for message in messages],
+        [{"role": message.role, "content": message.parts} for message in messages],  # type: ignore[dict-item]
         [part for entry in plan.system for part in entry.parts],
-        [[message.versions(part) for part in range(len(message.parts))] for message in messages],
+        None,
     )
 
 

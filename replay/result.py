@@ -1,6 +1,6 @@
 """The answer of a replay (DESIGN.md 7.5): the request for a target, and everything needed to trust it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ledger.events import Json, JsonObject
@@ -34,7 +34,7 @@ class Result:
     neutral: list[Message]
     extra: JsonObject = field(default_factory=dict)
     fingerprints: list[str] = field(default_factory=list)
-    rendered_from: Provenance | None = None
+    rendered_from: Provenance | Callable[[], Provenance] | None = None
 
     @property
     def provenance(self) -> Provenance:
@@ -43,6 +43,8 @@ class Result:
             self.rendered_from = [
                 [message.versions(part) for part in range(len(message.parts))] for message in self.neutral
             ]
+        elif callable(self.rendered_from):
+            self.rendered_from = self.rendered_from()
         return self.rendered_from
 
     @property

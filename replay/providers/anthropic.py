@@ -14,7 +14,7 @@ from ledger.events import Json, JsonObject
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
 from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
-from replay.materialize import Message
+from replay.materialize import Message, Origin
 from replay.options import Target
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
@@ -27,7 +27,7 @@ from replay.providers.anthropic_blocks import (
     system_texts,
     text_block,
 )
-from replay.providers.anthropic_thinking import THINKING, ThinkingGate, in_force, model_of
+from replay.providers.anthropic_thinking import THINKING, ThinkingGate, Verdict, in_force, model_of
 from replay.providers.anthropic_tools import NAME_LIMIT, HostedTools, tool_definitions
 from replay.providers.merging import Merged
 from replay.providers.names import Names
@@ -68,7 +68,7 @@ class _Writing:
         self._step_id: str | None = None
         self._ids = Names()
         self._names = Names(NAME_LIMIT)
-        self._renamed: set[str] = set()  # tool names that were said to be sent otherwise
+        self._tool_names: dict[str, str] = {}
         self._model = model_of(plan.items, target)
         self._gate = ThinkingGate(target, self._model)
         self._tools = tool_definitions((plan.context or {}).get("tools"), self._names, self._note)
@@ -125,18 +125,18 @@ class _Writing:
                 for block in blocks
             ]
         self._gate.new_turn()
-        self._write_user(blocks, [[entry.version] for _ in blocks])
+        self._write_user(blocks, [entry] * len(blocks))
 
     def _write_results(self, message: Message) -> None:
         blocks: list[JsonObject] = []
-        versions: list[list[int]] = []
+        origins: list[Origin | None] = []
         behind: list[JsonObject] = []
-        behind_versions: list[list[int]] = []
+        behind_origins: list[Origin | None] = []
         for origin in message.origins:
             if not isinstance(origin, Answer):
                 continue
             call_id, content = origin.call.id, origin.content
-            block: JsonObject = {"type": "tool_result", "tool_use_id": self._ids.sent(call_id)}
+            block: JsonObject = {"type": "tool_result", "tool_use_id": self._ids.known(call_id)}
             if isinstance(content, str) and content.isascii() and not is_blank(content):
                 block["content"] = content
             else:
@@ -145,28 +145,29 @@ class _Writing:
                 if sent is not None:
                     block["content"] = cast(Json, sent)
                 behind += moved
-                behind_versions += [origin.versions] * len(moved)
+                behind_origins += [origin] * len(moved)
             if origin.is_error:
                 block["is_error"] = True
             blocks.append(block)
-            versions.append(origin.versions)
+            origins.append(origin)
+        if behind:
+            blocks += behind
+            origins += behind_origins
         if blocks:
-            self._write_user(blocks + behind, versions + behind_versions)
+            self._write_user(blocks, origins)
 
-    def _write_user(self, blocks: list[JsonObject], versions: list[list[int]]) -> None:
+    def _write_user(self, blocks: list[JsonObject], origins: list[Origin | None]) -> None:
         if self._held:  # thinking may end a message that a user message follows (A26)
-            self._write_assistant(
-                [wire for wire, _ in self._held], [[block.version] for _, block in self._held]
-            )
+            self._write_assistant([wire for wire, _ in self._held], [block for _, block in self._held])
             self._held = []
-        self._written.add("user", blocks, versions)
+        self._written.add("user", blocks, origins)
 
     # -- assistant side
 
     def _write_step(self, step: Step, message: Message, at: int) -> None:
         self._step_id, self._last_step = step.step_id, step
         blocks: list[JsonObject] = []
-        versions: list[list[int]] = []
+        origins: list[Origin | None] = []
         left_out: list[Block] = []
         thinkings: list[tuple[int, Thinking]] = []
         for part, origin in zip(message.parts, step.blocks, strict=True):
@@ -178,35 +179,41 @@ class _Writing:
                 left_out.append(origin)
             else:
                 blocks.append(block)
-                versions.append([origin.version])
+                origins.append(origin)
         if thinkings:
-            self._write_thinking_step(step, blocks, versions, thinkings, left_out)
+            self._write_thinking_step(step, blocks, origins, thinkings, left_out)
         elif blocks:
             if self._held:
                 self._drop_held()
-            self._write_assistant(blocks, versions)
+            self._write_assistant(blocks, origins)
 
     def _write_thinking_step(
         self,
         step: Step,
         blocks: list[JsonObject],
-        versions: list[list[int]],
+        origins: list[Origin | None],
         thinkings: list[tuple[int, Thinking]],
         left_out: list[Block],
     ) -> None:
-        """Puts the thinking that may go back into its places; a step's last thinking waits for what follows."""
-        led = self._written.first_type() in THINKING if self._written.role == "assistant" else None
-        verdicts = self._gate.admits(step, [block for _, block in thinkings], left_out, led)
+        """Puts the thinking that may go back into its places; a step's last one waits for what follows."""
+        wire = self._gate.plainly(step, thinkings[0][1]) if len(thinkings) == 1 else None
+        if wire is not None:
+            verdicts = [Verdict(wire)]
+        else:
+            led = self._written.first_type() in THINKING if self._written.role == "assistant" else None
+            verdicts = self._gate.admits(step, [block for _, block in thinkings], left_out, led)
         others, held = len(blocks), []
-        for (place, block), verdict in reversed([*zip(thinkings, verdicts, strict=True)]):
-            if verdict.wire is not None and place == others:
-                held.append((verdict.wire, block))
-            elif verdict.wire is not None:
-                blocks.insert(place, verdict.wire)
-                versions.insert(place, [block.version])
-        for (_, block), verdict in zip(thinkings, verdicts, strict=True):
+        for (place, thinking), verdict in zip(thinkings[::-1], verdicts[::-1], strict=True):
             if verdict.wire is None:
-                self._record = block.record
+                continue
+            if place == others:
+                held.append((verdict.wire, thinking))
+            else:
+                blocks.insert(place, verdict.wire)
+                origins.insert(place, thinking)
+        for (_, thinking), verdict in zip(thinkings, verdicts, strict=True):
+            if verdict.wire is None:
+                self._record = thinking.record
                 self._note(verdict.code, **(verdict.detail or {}))
         if not blocks and not held:
             self._note("thinking_only_step_skipped")
@@ -214,7 +221,7 @@ class _Writing:
         if self._held:
             self._drop_held()
         if blocks:
-            self._write_assistant(blocks, versions)
+            self._write_assistant(blocks, origins)
         self._held, self._held_whole = held[::-1], not blocks
 
     def _block(self, part: JsonObject, origin: Block, at: int) -> JsonObject | None:
@@ -247,23 +254,24 @@ class _Writing:
         if sent != call_id:
             self._record = call.record
             self._note("tool_id_rewritten", tool_call_id=call_id, sent=sent)
-        name = self._names.sent(event.tool_name)
-        if name != event.tool_name and name not in self._renamed:
-            self._record = call.record
-            self._note("tool_name_rewritten", tool_name=event.tool_name, sent=name)
-            self._renamed.add(name)
+        name = self._tool_names.get(event.tool_name)
+        if name is None:
+            name = self._tool_names[event.tool_name] = self._names.sent(event.tool_name)
+            if name != event.tool_name:
+                self._record = call.record
+                self._note("tool_name_rewritten", tool_name=event.tool_name, sent=name)
         args = event.args
         if not isinstance(args, dict) or not is_clean(args):
             self._record = call.record
             args = input_object(args, self._note)
         return {"type": "tool_use", "id": sent, "name": name, "input": args}
 
-    def _write_assistant(self, blocks: list[JsonObject], versions: list[list[int]]) -> None:
+    def _write_assistant(self, blocks: list[JsonObject], origins: list[Origin | None]) -> None:
         if not self._written.messages:
             self._record = self._last_step.record if self._last_step is not None else None
             self._note("assistant_first_anchored")
-            self._written.add("user", [text_block(ANCHOR)], [[]])
-        self._written.add("assistant", blocks, versions)
+            self._written.add("user", [text_block(ANCHOR)], [None])
+        self._written.add("assistant", blocks, origins)
 
     def _drop_held(self) -> None:
         """Held thinking that the next step follows, or nothing: it would fuse with that step's (A23, A26)."""

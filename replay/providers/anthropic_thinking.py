@@ -63,6 +63,24 @@ class ThinkingGate:
         """A summary stands in place of the history: thinking after it was made after it."""
         self._closed_since = None
 
+    def plainly(self, step: Step, block: Thinking) -> JsonObject | None:
+        """The usual case of `admits`, told at once: the target's own signed block, alone in its step."""
+        event = block.event
+        if (
+            step.model != self.model
+            or self.manual
+            or self._closed_since is not None
+            or not event.signature
+            or event.redacted_data
+            or step.before_compaction
+            or step.state_invalid
+            or block.entry is not None
+            or not (event.text.isascii() and event.signature.isascii())
+            or self._foreign(step) is not None
+        ):
+            return None
+        return {"type": "thinking", "thinking": event.text, "signature": event.signature}
+
     def admits(
         self, step: Step, thinkings: Sequence[Thinking], left_out: Sequence[Block], led: bool | None
     ) -> list[Verdict]:

@@ -1,35 +1,50 @@
-"""Wire messages in the making: parts of one role in a row are one message, each with its versions."""
+"""Wire messages in the making: parts of one role in a row are one message, each with what it was made from."""
 
 from collections.abc import Sequence
 
 from ledger.events import JsonObject
+from replay.items import Answer
+from replay.materialize import Origin
 
 
 class Merged:
-    """Messages whose neighbours differ in role. `content` and `versions` belong to the last, side by side."""
+    """Messages whose neighbours differ in role. `content` and `origins` belong to the last, side by side.
 
-    __slots__ = ("content", "messages", "provenance", "role", "versions")
+    An origin is the block, answer or entry that a part was made from; None for a part that no event made.
+    """
+
+    __slots__ = ("_origins", "content", "messages", "origins", "role")
 
     def __init__(self) -> None:
         self.role = ""
         self.messages: list[JsonObject] = []
-        self.provenance: list[list[list[int]]] = []
         self.content: list[JsonObject] = []
-        self.versions: list[list[int]] = []
+        self.origins: list[Origin | None] = []
+        self._origins: list[list[Origin | None]] = []
 
-    def add(self, role: str, content: list[JsonObject], versions: list[list[int]]) -> None:
+    def add(self, role: str, content: list[JsonObject], origins: list[Origin | None]) -> None:
         """Adds parts to the last message, or starts one with them; the lists are taken over."""
         if role == self.role:
             self.content += content
-            self.versions += versions
+            self.origins += origins
             return
-        self.role, self.content, self.versions = role, content, versions
+        self.role, self.content, self.origins = role, content, origins
         self.messages.append({"role": role, "content": content})  # type: ignore[dict-item]  # list is invariant
-        self.provenance.append(versions)
+        self._origins.append(origins)
 
     def first_type(self) -> object:
         """The type of the last message's first block; None without a message."""
         return self.content[0]["type"] if self.content else None
+
+    def provenance(self) -> list[list[list[int]]]:
+        """The versions behind every part of every message."""
+        return [[_versions(origin) for origin in origins] for origins in self._origins]
+
+
+def _versions(origin: Origin | None) -> list[int]:
+    if isinstance(origin, Answer):
+        return origin.versions
+    return [] if origin is None else [origin.version]
 
 
 def blocks_of(message: JsonObject) -> Sequence[JsonObject]:

@@ -24,22 +24,23 @@ class Names:
 
     def sent(self, name: str) -> str:
         """What a recorded name is sent as; always the same within a request."""
-        if self._fits(name) and _MARK not in name:
-            return name
+        if name.isascii() and name.isidentifier() and _MARK not in name and len(name) <= self._limit:
+            return name  # most names, told without a pattern
         sent = self._sent.get(name)
         if sent is None:
-            sent, attempt = name if self._fits(name) else _made(name), 0
+            fits = len(name) <= self._limit and _FITS.fullmatch(name)
+            sent, attempt = name if fits else _made(name), 0
             while sent in self._taken:
                 attempt += 1
                 sent = _made(f"{name}\x00{attempt}")
-            self._taken.add(sent)
-            self._sent[name] = sent
+            if sent != name or _MARK in name:
+                self._taken.add(sent)
+                self._sent[name] = sent
         return sent
 
-    def _fits(self, name: str) -> bool:
-        if len(name) > self._limit:
-            return False
-        return (name.isascii() and name.isidentifier()) or _FITS.fullmatch(name) is not None
+    def known(self, name: str) -> str:
+        """What a name that was asked for before is sent as."""
+        return self._sent.get(name, name)
 
 
 def _made(name: str) -> str:

@@ -9,21 +9,19 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 def is_clean(value: Json) -> bool:
     """True when no string in a JSON value, a key included, holds a lone surrogate."""
-    if isinstance(value, str):
-        return value.isascii() or not _LONE.search(value)
     if isinstance(value, dict):
         for key, item in value.items():
-            if not key.isascii() and _LONE.search(key):
+            if not (key.isascii() or _LONE.search(key) is None):
                 return False
             if isinstance(item, str):  # most items: spares the call
-                if not item.isascii() and _LONE.search(item):
+                if not (item.isascii() or _LONE.search(item) is None):
                     return False
-            elif not is_clean(item):
+            elif isinstance(item, dict | list) and not is_clean(item):
                 return False
         return True
     if isinstance(value, list):
         return all(map(is_clean, value))
-    return True
+    return not isinstance(value, str) or value.isascii() or _LONE.search(value) is None
 
 
 def cleaned_text(text: str) -> str:
