@@ -66,8 +66,9 @@ class Reading:
         """Take in the events of the conversation, in version order."""
         lane, turns, handlers = self.lane, self.turns, _HANDLERS
         turn: Turn | None = None
+        version = 0
         for record in records:
-            version = self.version = record.version
+            version = record.version
             try:
                 event: BaseEvent = record.event
             except ValueError as problem:
@@ -99,6 +100,7 @@ class Reading:
             handler = handlers.get(kind)
             if handler is not None:
                 handler(self, record, event, turn)
+        self.version = version
 
     def user_after(self, turn_id: str, version: int) -> bool:
         """True when a user message of another turn was recorded after `version`."""

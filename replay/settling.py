@@ -43,6 +43,7 @@ class Settling:
         self.answers = Answers(reading, options, self.findings)
         self._reading = reading
         self._superseded: set[Step] = set()
+        self._unstepped: dict[Turn, bool] = {}
         self._names: set[str] = set()
         self._next: dict[str, int] = {}
 
@@ -205,8 +206,13 @@ class Settling:
         return kept
 
     def _has_unstepped(self, turn: Turn) -> bool:
-        gone = self.findings.gone
-        return not self.findings.any_gone or any(not gone(call.record, call.step) for call in turn.unstepped)
+        """True when a call of the turn that was not taken back has no step id; found out once a turn."""
+        known = self._unstepped.get(turn)
+        if known is None:
+            gone = self.findings.gone
+            known = any(not gone(call.record, call.step) for call in turn.unstepped)
+            self._unstepped[turn] = known
+        return known
 
     def _check_order(self, step: Step) -> None:
         """Rule 2: the order of several signed thinkings without a full set of indexes is a guess."""

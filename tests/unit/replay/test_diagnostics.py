@@ -92,5 +92,5 @@ def test_a_code_has_one_meaning() -> None:
 
 def test_the_documentation_is_current() -> None:
     path = REPOSITORY / "docs" / "diagnostics.md"
-    remedy = """run: python -c "from replay.diagnostics import document; print(document(), end='')" > docs/diagnostics.md"""
+    remedy = "write replay.diagnostics.document() to docs/diagnostics.md"
     assert path.read_text("utf-8") == document(), remedy
