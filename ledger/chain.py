@@ -13,7 +13,8 @@ version 1, `recorded_at` 1700000000000000, salt 00 01 02 … 0f, no turn and no 
 - head[0] 966d938b33be9452325036053137a51b87594d7445ccd092a33aca8fb70451e2
 - head[1] c451e71256dbcf6bdf9c0c4fe0201bae882b13a5a528d59b3f22b34106e132ff
 
-and of the branch "c2" that leaves "c1" at version 1: head[0] f222217a44f07de1c5d681509a5134cfa006f8907de5c12ce02cd64f65b2391a.
+and of the branch "c2" that leaves "c1" at version 1: head[0]
+f222217a44f07de1c5d681509a5134cfa006f8907de5c12ce02cd64f65b2391a.
 """
 
 import json
@@ -41,7 +42,8 @@ class Link(NamedTuple):
 
 
 def genesis(tenant: str, conversation_id: str, source_head: bytes | None = None) -> bytes:
-    """head[0] of a conversation; `source_head` (32 bytes) is the head of its source at the fork, for a branch."""
+    """head[0] of a conversation; `source_head` (32 bytes) is the head of its source at the fork, for a
+    branch."""
     named = b"\0".join((b"turnledger/v1", tenant.encode(), conversation_id.encode()))
     branch = b"" if source_head is None else b"\0" + source_head
     return sha256(b"\x03" + named + branch).digest()

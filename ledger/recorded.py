@@ -9,7 +9,8 @@ from ledger.events import SCHEMA, BaseEvent, Event, decode, encode
 
 SALT_BYTES = 16
 COMMITMENT_BYTES = 32
-# How a header says that: inside a JSON string the quotes would be escaped. Parsing it costs as much as the body.
+# How a header says that: inside a JSON string the quotes would be escaped. Parsing it costs as much as the
+# body.
 _CURRENT_SCHEMA = f',"schema":{SCHEMA},'.encode()
 _HEADER_FIELDS = ("turn_id", "step_id", "actor", "schema", "recorded_at")
 

@@ -7,8 +7,8 @@ from ledger.store.engine import Engine
 
 
 def connect(url: str, books: int | None = None) -> Engine:
-    """The engine for an address; nothing is opened yet. `books`: how many a new ledger gets (None: the engine's own
-    number).
+    """The engine for an address; nothing is opened yet. `books`: how many a new ledger gets (None: the
+    engine's own number).
 
     Raises `DatabaseUnavailable` for an address that is none, `ValueError` for `books` below 1.
     """

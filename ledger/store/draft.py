@@ -194,7 +194,8 @@ def _fork(events: Sequence[EncodedEvent]) -> tuple[str, int] | None:
 
 
 def seal(batch: Draft, before: Standing, now: int, salts: bytes) -> Sealed:
-    """Chain a batch to where its conversation stands; `now` in microseconds UTC, `salts` 16 random bytes an event."""
+    """Chain a batch to where its conversation stands; `now` in microseconds UTC, `salts` 16 random bytes an
+    event."""
     recorded_at = max(now, before.recorded_at)
     header = chain.header_writer(batch.tenant, batch.conversation_id, batch.actor, recorded_at, SCHEMA)
     headers = [

@@ -1,7 +1,7 @@
 """Appends that share one commit: whoever comes while a commit runs is stored together in the next one.
 
-There is no writer thread. The first thread to find nobody committing leads: it takes what waits and commits it for
-all. A lone writer pays one uncontended lock.
+There is no writer thread. The first thread to find nobody committing leads: it takes what waits and commits
+it for all. A lone writer pays one uncontended lock.
 """
 
 import threading

@@ -15,7 +15,7 @@ from ledger.recorded import EncodedEvent, RecordedEvent
 from ledger.store.address import connect
 from ledger.store.cursor import Cursor
 from ledger.store.draft import Known, draft
-from ledger.store.engine import Engine
+from ledger.store.engine import Engine, Row
 from ledger.store.idempotency import nothing_stored
 from ledger.store.leases import Leases, Recovered
 from ledger.store.leasing import MAIN, Lease
@@ -271,15 +271,7 @@ def made_id() -> str:
     return str(UUID(int=value & ~(0x3 << 62) | 0x2 << 62))
 
 
-def _conversation(row: Sequence[object]) -> Conversation:
-    _, _, conversation_id, book, version, head, created_at, recorded_at, _, _, source_version, source = row
-    return Conversation(  # the columns of the named statements, in their order
-        conversation_id,
-        version,
-        bytes(head),
-        book,
-        created_at,
-        recorded_at,
-        source,
-        source_version,  # type: ignore[arg-type]
-    )
+def _conversation(row: Row) -> Conversation:
+    _, _, name, book, version, head, created_at, recorded_at, _, _, source_version, source = row
+    # The columns of the named statements, in their order.
+    return Conversation(name, version, head, book, created_at, recorded_at, source, source_version)  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-"""The schema, in numbered steps: `migrations/{engine}/NNNN_name.sql`, applied in order, once each, under a lock.
+"""The schema, in numbered steps: `migrations/{engine}/NNNN_name.sql`, applied in order, once each, under a
+lock.
 
 Each room that keeps tables has a component of its own with its own numbers. What is applied is written in the
 database, so that a newer one is refused and an older one is brought up to date on first use.
@@ -25,7 +26,8 @@ class Migration(NamedTuple):
 
 
 class Component(NamedTuple):
-    """A room's tables: its name, and the folder that holds `sqlite/` and `postgres/` with the numbered files."""
+    """A room's tables: its name, and the folder that holds `sqlite/` and `postgres/` with the numbered
+    files."""
 
     name: str
     folder: Path
@@ -56,7 +58,8 @@ class ComponentStatus(NamedTuple):
 
 
 def status(engine: Engine, components: Sequence[Component] = (LEDGER,)) -> list[ComponentStatus]:
-    """How far each component is. Raises `DatabaseError` classes; a database without tables has applied nothing."""
+    """How far each component is. Raises `DatabaseError` classes; a database without tables has applied
+    nothing."""
     applied = engine.applied()
     found = []
     for component in components:

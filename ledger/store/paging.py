@@ -7,8 +7,8 @@ from ledger.store.engine import PAGE_BYTES, PAGE_EVENTS
 
 
 class Batch(NamedTuple):
-    """A batch as a page needs it: its first number in the order that is read (versions, or positions), its first
-    number in the other order, how many events it has, and their size in bytes."""
+    """A batch as a page needs it: its first number in the order that is read (versions, or positions), its
+    first number in the other order, how many events it has, and their size in bytes."""
 
     first: int
     other: int
@@ -20,8 +20,8 @@ def page_end(batches: Sequence[Batch], after: int, upto: int) -> int:
     """The last number of the page that follows `after`: at most PAGE_EVENTS events and, by the average of their
     batch, PAGE_BYTES bytes, but at least one event.
 
-    `batches` are those that hold the numbers after `after`, in order. Where there are none (damage), the page is
-    as long as it may be, whatever it holds.
+    `batches` are those that hold the numbers after `after`, in order. Where there are none (damage), the
+    page is as long as it may be, whatever it holds.
     """
     last, events, size = after, 0, 0
     for batch in batches:
@@ -36,8 +36,8 @@ def page_end(batches: Sequence[Batch], after: int, upto: int) -> int:
 
 
 def counterparts(batches: Sequence[Batch]) -> Callable[[int], int]:
-    """A function from numbers, asked in rising order, to what they are in the other order; 0 where no batch holds
-    a number (damage, which the audit names)."""
+    """A function from numbers, asked in rising order, to what they are in the other order; 0 where no batch
+    holds a number (damage, which the audit names)."""
     at, first, after, shift = 0, 0, 0, 0
 
     def other(number: int) -> int:

@@ -14,8 +14,9 @@ C = TypeVar("C")
 class Pool(Generic[C]):
     """At most `size` connections, opened as needed; the one used last is used next.
 
-    `usable(connection)` says whether one may be kept after an error. Threads beyond `size` wait. Connections do not
-    survive a fork: a child process that uses its parent's pool gets `DatabaseUnavailable` and opens its own ledger.
+    `usable(connection)` says whether one may be kept after an error. Threads beyond `size` wait.
+    Connections do not survive a fork: a child process that uses its parent's pool gets
+    `DatabaseUnavailable` and opens its own ledger.
     """
 
     def __init__(
@@ -39,8 +40,8 @@ class Pool(Generic[C]):
     def connection(self) -> Iterator[C]:
         """One connection, for this thread alone until the block ends.
 
-        Raises `DatabaseUnavailable` when the pool is closed or belongs to the parent process, and what `connect`
-        raises.
+        Raises `DatabaseUnavailable` when the pool is closed or belongs to the parent process, and what
+        `connect` raises.
         """
         connection = self.take()
         try:

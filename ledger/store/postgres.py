@@ -26,7 +26,8 @@ _Followed: TypeAlias = "list[tuple[int, str, str, int, str, str, bytes, bytes | 
 OPTIMISTIC_TRIES = 2
 LOCKED_TRIES = 5
 CALL_BYTES = 64 * 1024 * 1024
-"""Bodies in one call of append_v1: a message to the server must stay under 1 GB. Larger batches take several calls."""
+"""Bodies in one call of append_v1: a message to the server must stay under 1 GB. Larger batches take
+several calls."""
 
 
 class PostgresEngine(Engine):

@@ -26,11 +26,12 @@ BUSY_SECONDS = 60.0
 MOVED = "TL001"
 """The SQLSTATE of `append_v1` for a conversation that does not stand where the writer thought."""
 
-# What a server's own settings must not change: commits wait for the disk (one that waits for replicas as well stays
-# so), races are settled by row locks, text is UTF-8.
+# What a server's own settings must not change: commits wait for the disk (one that waits for replicas as
+# well stays so), races are settled by row locks, text is UTF-8.
 _SETTINGS = """
 SELECT set_config('client_encoding', 'UTF8', false),
        set_config('default_transaction_isolation', 'read committed', false),
+       set_config('standard_conforming_strings', 'on', false),
        set_config('lock_timeout', %s, false),
        CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
             THEN set_config('synchronous_commit', 'on', false) END
@@ -84,7 +85,8 @@ def is_usable(connection: PgConnection) -> bool:
 
 
 def is_retried(error: psycopg.Error) -> bool:
-    """Whether an append that met this error is settled anew: others were quicker, or an id is stored already."""
+    """Whether an append that met this error is settled anew: others were quicker, or an id is stored
+    already."""
     return error.sqlstate == MOVED or isinstance(
         error, pg.UniqueViolation | pg.SerializationFailure | pg.DeadlockDetected
     )

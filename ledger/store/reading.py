@@ -1,4 +1,5 @@
-"""Reading in pages, so that memory stays bounded: one conversation, and everything in the order of the books."""
+"""Reading in pages, so that memory stays bounded: one conversation, and everything in the order of the
+books."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,8 +35,8 @@ def follow_pages(
 ) -> Iterator[Page]:
     """Pages of what was committed after `cursor`, each of one book; what is there now, or with `live` for ever.
 
-    A page may hold no events (they were other tenants'): its cursor still moves on. With `live`, and `idle` seconds
-    given, a page without events also comes whenever nothing happened for so long.
+    A page may hold no events (they were other tenants'): its cursor still moves on. With `live`, and `idle`
+    seconds given, a page without events also comes whenever nothing happened for so long.
     """
     wait, quiet_since = SHORTEST_WAIT, time.monotonic()
     # A bounded reader stops where the ledger stood when it began: writers may be faster than it.
@@ -59,7 +60,12 @@ def follow_pages(
         if engine.wait_for_append(seen, wait):
             wait = SHORTEST_WAIT
             continue
-        wait = min(wait * 2, LONGEST_WAIT)
+        wait = next_wait(wait)
         if idle is not None and time.monotonic() - quiet_since >= idle:
             quiet_since = time.monotonic()
             yield Page((), cursor)
+
+
+def next_wait(wait: float) -> float:
+    """How long (seconds) to wait before looking again, after having waited `wait` for nothing."""
+    return min(wait * 2, LONGEST_WAIT)

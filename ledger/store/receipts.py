@@ -6,9 +6,9 @@ from typing import NamedTuple
 class Appended(NamedTuple):
     """What an append did.
 
-    Versions and positions are those of the first and last event of the batch (None when nothing of it stands in the
-    ledger by this call: an empty batch, deltas only, or `known="skip"` with nothing new). Positions of a new batch
-    are contiguous in `book`.
+    Versions and positions are those of the first and last event of the batch (None when nothing of it
+    stands in the ledger by this call: an empty batch, deltas only, or `known="skip"` with nothing new).
+    Positions of a new batch are contiguous in `book`.
     """
 
     first_version: int | None = None

@@ -250,7 +250,8 @@ class SqliteEngine(Engine):
     def _page(
         self, name: str, body: int, parameters: Mapping[str, Value]
     ) -> tuple[list[tuple[object, ...]], bool]:
-        """Rows of a statement up to a page's size (`body`: the column with the bytes), and whether that was all."""
+        """Rows of a statement up to a page's size (`body`: the column with the bytes), and whether that was
+        all."""
         rows: list[tuple[object, ...]] = []
         size = 0
         with self._readers.connection() as connection, self.file.errors():

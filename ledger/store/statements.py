@@ -1,7 +1,8 @@
-"""Named SQL statements, read from `.sql` files: SQL is code, and lies where an editor and a reviewer see it as such.
+"""Named SQL statements, read from `.sql` files: SQL is code, and lies where an editor and a reviewer see it
+as such.
 
-A file holds statements, each under a line `-- name: NAME` and a comment that says what it is for. Parameters are
-written `:name` and become what the engine's driver wants.
+A file holds statements, each under a line `-- name: NAME` and a comment that says what it is for.
+Parameters are written `:name` and become what the engine's driver wants.
 """
 
 import re
