@@ -115,9 +115,7 @@ def start_server(
                 return server, port
             time.sleep(0.01)
         stop_server(server)
-    raise RuntimeError(
-        f"the server did not start: {' '.join(log.read_text(errors='replace').split())[-500:]}"
-    )
+    raise RuntimeError(f"the server did not start: {' '.join(log.read_text(errors='replace').split())[-500:]}")
 
 
 def stop_server(server: subprocess.Popen[bytes]) -> None:
