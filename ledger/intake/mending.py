@@ -44,7 +44,7 @@ def read_record(raw: bytes) -> tuple[Json, bool]:
         value = marks.loads(text)
         if mended:
             value = _mark_replaced(value)
-        if raw.count(b"[") + raw.count(b"{") > MAX_RECORD_DEPTH and _deeper(value, MAX_RECORD_DEPTH):
+        if raw.count(b"[") + raw.count(b"{") > MAX_RECORD_DEPTH and deeper(value, MAX_RECORD_DEPTH):
             value = _cut(value, MAX_RECORD_DEPTH)
             mended = True
     except json.JSONDecodeError as error:
@@ -93,7 +93,8 @@ def _mark_replaced(value: Json) -> Json:
     return value
 
 
-def _deeper(value: Json, levels: int) -> bool:
+def deeper(value: Json, levels: int) -> bool:
+    """Whether `value` nests deeper than so many levels, itself included."""
     level: list[Json] = [value]
     while level := [item for item in level if isinstance(item, list | dict)]:
         levels -= 1
@@ -169,6 +170,31 @@ _CONTENT: dict[str, tuple[str, ...]] = {
     "error": ("message",),
     "note": ("entry", "text", "bytes", "base64"),
 }
+_KEPT = frozenset(
+    (
+        "type",
+        "id",
+        "conversation_id",
+        "turn_id",
+        "step_id",
+        "at",
+        "agent_id",
+        "parent_tool_call_id",
+        "visibility",
+        "block_index",
+        "provider_metadata",
+        "normalized",
+        "tool_call_id",
+        "digest",
+        "kind",
+        "decision",
+        "source_conversation_id",
+        "source_version",
+        "through_version",
+        "event_ids",
+        "skeletons",
+    )
+)
 _MUST_BE_TEXT = frozenset({"text", "signature", "redacted_data", "summary", "message"})
 
 
@@ -177,18 +203,21 @@ def within_size(event: JsonObject, limit: int = MAX_EVENT_BYTES) -> JsonObject:
     "sha256"}`.
 
     Content fields go first, largest first, then `provider_metadata`, only as many as it takes; fields that
-    must be text hold the same object as JSON text. The paths are in `normalized` (DESIGN.md 3.3).
+    must be text hold the same object as JSON text. When even that is not enough, other fields go, but ids and
+    what tells the event's kind. The paths are in `normalized` (DESIGN.md 3.3).
     """
     if len(json_bytes(event)) <= limit:
         return event
     small = dict(event)
     names = [name for name in _CONTENT.get(str(event["type"]), ()) if name in event]
-    for name in (*_largest_first(event, names), "provider_metadata"):
+    others = [name for name in event if name not in _KEPT and name not in names]
+    for name in (*_largest_first(event, names), "provider_metadata", *_largest_first(event, others)):
         if name in small and len(json_bytes(small)) > limit:
             body = json_bytes(small[name])
             gone: JsonObject = {"omitted_bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
-            as_string = name in _MUST_BE_TEXT or small["type"] in ("user_message", "system_message")
-            small[name] = json.dumps(gone) if as_string and name != "provider_metadata" else gone
+            message = name == "content" and small["type"] in ("user_message", "system_message")
+            as_string = name in _MUST_BE_TEXT or message or (name in others and isinstance(small[name], str))
+            small[name] = json.dumps(gone) if as_string else gone
             listed = small.get("normalized")
             small["normalized"] = [*(listed if isinstance(listed, list) else ()), name]
     return small
@@ -224,10 +253,17 @@ def _plain_json(value: object, levels: int) -> Json:
     if not isinstance(value, Mapping | list | tuple | set | frozenset):
         return Mended(repr(value))
     if levels == 0:
-        return Mended(repr(value)[:10_000])
+        return Mended(_shown(value))
     if isinstance(value, Mapping):
         return {_key(name): _plain_json(item, levels - 1) for name, item in value.items()}
     return [_plain_json(item, levels - 1) for item in value]
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)[:10_000]
+    except RecursionError:
+        return "nested too deep to be shown"
 
 
 def _key(name: object) -> str:

@@ -177,7 +177,7 @@ class Lane:
         }
         self.write("tool_start", {**fields, **more})
         self.called(tool_call_id, cast(str, fields["step_id"]))
-        self.sheet.urgent = True
+        self.sheet.urgent()
 
     def tool_result(
         self,
@@ -253,7 +253,8 @@ class Lane:
 
     def open_blocks(self) -> list[OpenBlock]:
         """What streams now and is no event yet."""
-        return self.step.open_blocks() if self.step is not None else []
+        step = self.step
+        return step.open_blocks() if step is not None else []
 
 
 def _canonical(value: JsonObject) -> bytes:

@@ -3,6 +3,7 @@ call."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from ledger.events import Json, JsonObject
@@ -55,7 +56,7 @@ class Turn(Lane):
         return self._cut_off("error", {"message": message, "code": code, "reason": reason, **more})
 
     def open_blocks(self) -> list[OpenBlock]:
-        """What streams now in any lane and is no event yet."""
+        """What streams now in any lane and is no event yet; another thread may ask."""
         return [block for lane in self._all() for block in Lane.open_blocks(lane)]
 
     def _all(self) -> list[Lane]:
@@ -68,7 +69,6 @@ class Turn(Lane):
         return self._end(event_type, fields)
 
     def _end(self, event_type: str, fields: dict[str, Json]) -> bool:
-        self.sheet.urgent = True
         if self.ended:
             told: dict[str, Json] = {name: value for name, value in fields.items() if value is not None}
             self.note(
@@ -79,6 +79,7 @@ class Turn(Lane):
             return False
         self.write(event_type, fields)
         self.ended = True
+        self.sheet.urgent()
         return True
 
 
@@ -86,9 +87,14 @@ class Recording:
     """What is recorded of one conversation. Events gather in `sheet`; the shell takes them from there."""
 
     def __init__(
-        self, conversation_id: str, stamps: Stamps, contexts: dict[str | None, str] | None = None
+        self,
+        conversation_id: str,
+        stamps: Stamps,
+        contexts: dict[str | None, str] | None = None,
+        sink: Callable[[JsonObject], None] | None = None,
+        hurry: Callable[[], None] | None = None,
     ) -> None:
-        self.sheet = Sheet(conversation_id, stamps)
+        self.sheet = Sheet(conversation_id, stamps, sink, hurry)
         self.turn: Turn | None = None
         """The turn under way, or the last one."""
         self.contexts: dict[str | None, str] = {} if contexts is None else contexts
@@ -129,4 +135,5 @@ class Recording:
 
     def open_blocks(self) -> list[OpenBlock]:
         """What streams now and is no event yet."""
-        return self.running.open_blocks() if self.running is not None else []
+        turn = self.turn
+        return turn.open_blocks() if turn is not None and not turn.ended else []

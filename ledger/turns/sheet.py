@@ -1,6 +1,6 @@
 """Where the events of one conversation gather until the shell takes them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ledger.events import Json, JsonObject, null_is_value
 from ledger.intake.identity import kept_id
@@ -13,11 +13,23 @@ class Sheet:
     """Makes events, in order, and holds them. `urgent` says that they should be stored before the runtime
     goes on."""
 
-    def __init__(self, conversation_id: str, stamps: Stamps) -> None:
+    def __init__(
+        self,
+        conversation_id: str,
+        stamps: Stamps,
+        sink: Callable[[JsonObject], None] | None = None,
+        hurry: Callable[[], None] | None = None,
+    ) -> None:
         self.conversation_id = conversation_id
         self.stamps = stamps
-        self.urgent = False
         self._events: list[JsonObject] = []
+        self._sink = self._events.append if sink is None else sink
+        self._hurry = hurry
+
+    def urgent(self) -> None:
+        """Say that what was written should be stored soon: a step ended, a tool begins."""
+        if self._hurry is not None:
+            self._hurry()
 
     def write(self, event_type: str, fields: Mapping[str, Json]) -> JsonObject:
         """One more event. Fields that are None are absent, but where null is a value.
@@ -40,11 +52,11 @@ class Sheet:
             event["tool_call_id"] = kept_id(call_id, may_be_empty=True)
         if "at" not in event and (at := self.stamps.at()) is not None:
             event["at"] = at
-        self._events.append(event)
+        self._sink(event)
         return event
 
     def take(self) -> list[JsonObject]:
         """The events since the last time, in order."""
-        events, self._events = self._events, []
-        self.urgent = False
+        events = self._events[:]
+        self._events.clear()
         return events

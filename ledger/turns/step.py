@@ -146,7 +146,7 @@ class Step:
             block = part.assembled() if part.kind == CALL and part.place not in self._written else None
             if block is not None and block.get("id") == tool_call_id:
                 self._write(part.place, block, more)
-                self._lane.sheet.urgent = True
+                self._lane.sheet.urgent()
                 return True
         return False
 
@@ -226,7 +226,7 @@ class Step:
             "dropped": cast(Json, output.dropped) if output.dropped else None,
         }
         self._event("step_finish", None, fields, more)
-        self._lane.sheet.urgent = True
+        self._lane.sheet.urgent()
         return output
 
     def fail(self, message: str, code: str | None = None, *, reason: str | None = None, **more: Json) -> None:
@@ -279,7 +279,7 @@ class Step:
                     "block_index": part.place,
                 },
             )
-            for part in self._assembler.parts.values()
+            for part in list(self._assembler.parts.values())
             if part.size and part.kind in (TEXT, REASONING)
         ]
 
