@@ -31,7 +31,7 @@ from ledger.recorded import RecordedEvent
 from replay.diagnostics import Diagnostic, diagnostic
 from replay.items import Call, Entry, HostedResult, Item, LateResult, Step, Thinking, Turn, Words
 from replay.parts import content_parts
-from replay.uses import Uses, add_use, call_of
+from replay.uses import Calls
 
 _T = TypeVar("_T")
 
@@ -53,7 +53,7 @@ class Reading:
         self.orphans: list[RecordedEvent] = []
         self.last_place = 0  # of all steps
         self.any_retry = False
-        self._calls: dict[str, Call | Uses] = {}
+        self._calls = Calls()
         self._opened = False  # a user message or a step was seen: later system messages keep their place
         self._last_step: Step | None = None
         self._group: Step | None = None  # the legacy group that is open
@@ -174,10 +174,10 @@ class Reading:
             self._group_open += 1
             turn.unstepped.append(call)
         step.blocks.append(call)
-        add_use(self._calls, call)
+        self._calls.add(call)
 
     def _result(self, record: RecordedEvent, event: ToolResult, turn: Turn) -> None:
-        call = call_of(self._calls, event.tool_call_id, turn)
+        call = self._calls.find(event.tool_call_id, turn)
         if call is None:
             self.orphans.append(record)
             if event.step_id is not None or (self._group is not None and self._group.turn is not turn):
@@ -198,7 +198,8 @@ class Reading:
         else:
             call.progress = _added(call.progress, record)
         first = final and not call.answered
-        call.answered = call.answered or final
+        if first:
+            self._calls.answer(call)
         group = self._group
         if group is not None and call.step.step_id is None:
             if first and call.step is group:
@@ -232,7 +233,7 @@ class Reading:
     def _approval(self, record: RecordedEvent, event: ToolApproval, turn: Turn) -> None:
         if event.decision not in ("denied", "approved"):
             return
-        call = call_of(self._calls, event.tool_call_id, turn)
+        call = self._calls.find(event.tool_call_id, turn)
         # A decision after the next step's start is too late: that request went out without it.
         if call is not None and not call.hosted and self.last_place <= call.version:
             call.denied = record if event.decision == "denied" else None

@@ -1,151 +1,146 @@
-"""Which call a result answers (DESIGN.md 7.2 rule 4): the uses of one tool call id, in ledger order."""
+"""Which call a result answers (DESIGN.md 7.2 rule 4): the uses of one tool call id.
+
+Calls of one step stand in the order of their block indexes, so that a step pairs alike in whatever order its
+events came. The conversation view pairs by the same rule (`projections.pairing`).
+"""
+
+from bisect import bisect_left, insort
+from typing import NamedTuple
 
 from replay.items import Call, Turn
 
 
-class Uses:
-    """All calls of one id, once there is more than one."""
+class _Use(NamedTuple):
+    """An unanswered call, ordered as in its message."""
 
-    __slots__ = ("_calls", "_heads", "_in_turn", "_open", "_overlapping")
+    step: int  # the step's place
+    place: int  # its block_index, 0 without one
+    version: int
+    call: Call
+
+
+class _Waiting:
+    """The unanswered calls of one turn; they are taken from either end."""
+
+    __slots__ = ("_head", "_uses")
 
     def __init__(self) -> None:
-        self._calls: list[Call] = []
-        self._open: list[
-            Call
-        ] = []  # those without a final result; answered ones are weeded out at the end only
-        self._in_turn: dict[str, list[Call]] = {}
-        self._heads: dict[str, int] = {}  # per turn: the first call that may be unanswered
-        self._overlapping: Overlapping | None = None
+        self._uses: list[_Use] = []
+        self._head = 0
+
+    def __bool__(self) -> bool:
+        return self._head < len(self._uses)
 
     def add(self, call: Call) -> None:
-        """Take in a call that comes after all others of this id."""
-        self._calls.append(call)
-        self._open.append(call)
-        self._in_turn.setdefault(call.step.turn.turn_id, []).append(call)
-        if self._overlapping is not None:
-            self._overlapping.add(call)
+        use = _Use(call.step.version, call.event.block_index or 0, call.version, call)
+        insort(self._uses, use, lo=self._head)
 
-    def answered_by(self, turn: Turn) -> Call | None:
-        """The call that a result of `turn` belongs to: in its own turn the earliest unanswered, else the last.
+    @property
+    def first(self) -> Call:
+        return self._uses[self._head].call
 
-        Without one in its own turn: the latest unanswered call of a turn first seen earlier, else the latest
-        answered one of such a turn (the result is a double of its answer).
+    @property
+    def last(self) -> Call:
+        return self._uses[-1].call
+
+    def remove(self, call: Call) -> None:
+        if self.last is call:
+            self._uses.pop()
+            return
+        self._head += 1
+        if self._head * 2 > len(self._uses):
+            del self._uses[: self._head]
+            self._head = 0
+
+
+class Uses:
+    """All calls of one id, once there are several. A turn is named by the version where it was first seen."""
+
+    __slots__ = ("_answered", "_answered_turns", "_waiting", "_waiting_turns")
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, _Waiting] = {}
+        self._waiting_turns: list[int] = []
+        self._answered: dict[int, Call] = {}  # the last answered call of each turn
+        self._answered_turns: list[int] = []
+
+    def add(self, call: Call) -> None:
+        """Take in a call."""
+        turn = call.step.turn.version
+        if call.answered:
+            self._set_answered(turn, call)
+            return
+        waiting = self._waiting.get(turn)
+        if waiting is None:
+            waiting = self._waiting[turn] = _Waiting()
+        if not waiting:
+            insort(self._waiting_turns, turn)
+        waiting.add(call)
+
+    def answer(self, call: Call) -> None:
+        """A call that `find` gave has its first final result."""
+        turn = call.step.turn.version
+        waiting = self._waiting[turn]
+        waiting.remove(call)
+        if not waiting:
+            del self._waiting_turns[bisect_left(self._waiting_turns, turn)]
+        self._set_answered(turn, call)
+
+    def find(self, turn: int) -> Call | None:
+        """The call that a result of `turn` belongs to.
+
+        The earliest unanswered one of its own turn, else the last answered one there (the result is a double),
+        else the latest unanswered one of the nearest turn first seen earlier, else the last answered one there.
         """
-        own = self._in_turn.get(turn.turn_id)
+        waiting = self._waiting.get(turn)
+        if waiting:
+            return waiting.first
+        own = self._answered.get(turn)
         if own is not None:
-            head = self._heads.get(turn.turn_id, 0)
-            while head < len(own) and own[head].answered:
-                head += 1
-            self._heads[turn.turn_id] = head
-            return own[head] if head < len(own) else own[-1]
-        while self._open and self._open[-1].answered:
-            self._open.pop()
-        latest = self._open[-1] if self._open else self._calls[-1]
-        if latest.step.turn.version < turn.version:
-            return latest
-        if self._overlapping is None:
-            self._overlapping = Overlapping(self._calls)
-        return self._overlapping.latest_before(turn)
+            return own
+        place = bisect_left(self._waiting_turns, turn)
+        if place:
+            return self._waiting[self._waiting_turns[place - 1]].last
+        place = bisect_left(self._answered_turns, turn)
+        return self._answered[self._answered_turns[place - 1]] if place else None
+
+    def _set_answered(self, turn: int, call: Call) -> None:
+        if turn not in self._answered:
+            insort(self._answered_turns, turn)
+        self._answered[turn] = call
 
 
-class Overlapping:
-    """The calls of one id by turn, for results of a turn that began before the latest calls' turns.
+class Calls:
+    """The calls of a lane by their ids."""
 
-    Turns overlap only where something went wrong, but then it may be for thousands of events: the latest
-    call of the turns before a given one is found in logarithmic time.
-    """
+    __slots__ = ("_by_id",)
 
-    __slots__ = ("_any", "_open", "_unanswered")
-
-    def __init__(self, calls: list[Call]) -> None:
-        self._unanswered: dict[int, list[Call]] = {}  # by the version where the turn was first seen
-        self._open = _LatestByTurn()
-        self._any = _LatestByTurn()
-        for call in calls:
-            self.add(call)
+    def __init__(self) -> None:
+        self._by_id: dict[str, Call | Uses] = {}  # most ids are used once
 
     def add(self, call: Call) -> None:
         """Take in a call that comes after all others."""
-        place = call.step.turn.version
-        self._any.put(place, call)
-        self._unanswered.setdefault(place, []).append(call)
-        self._open.put(place, call)
+        name = call.event.tool_call_id
+        known = self._by_id.get(name)
+        if known is None:
+            self._by_id[name] = call
+        elif isinstance(known, Uses):
+            known.add(call)
+        else:
+            uses = self._by_id[name] = Uses()
+            uses.add(known)
+            uses.add(call)
 
-    def latest_before(self, turn: Turn) -> Call | None:
-        """The latest unanswered call of turns first seen before `turn`, else the latest of all their calls."""
-        while (found := self._open.before(turn.version)) is not None:
-            if not found.answered:
-                return found
-            place = found.step.turn.version
-            waiting = self._unanswered[place]
-            while waiting and waiting[-1].answered:
-                waiting.pop()
-            self._open.put(place, waiting[-1] if waiting else None)
-        return self._any.before(turn.version)
+    def find(self, name: str, turn: Turn) -> Call | None:
+        """The call that a result (or an approval) of `turn` for the id `name` belongs to; None without one."""
+        known = self._by_id.get(name)
+        if isinstance(known, Uses):
+            return known.find(turn.version)
+        return known if known is not None and known.step.turn.version <= turn.version else None
 
-
-class _LatestByTurn:
-    """The latest call below any place: a sparse tree of maxima over the places where turns were first seen."""
-
-    __slots__ = ("_best",)
-    _LEAVES = 1 << 40  # places are versions
-
-    def __init__(self) -> None:
-        self._best: dict[int, Call] = {}
-
-    def put(self, place: int, call: Call | None) -> None:
-        """Set the latest call of the turn at `place`."""
-        best, node = self._best, self._LEAVES + place
-        while True:
-            if call is None:
-                best.pop(node, None)
-            else:
-                best[node] = call
-            if node == 1:
-                return
-            node >>= 1
-            call = _later(best.get(2 * node), best.get(2 * node + 1))
-
-    def before(self, place: int) -> Call | None:
-        """The latest call of all turns below `place`."""
-        left, right = self._LEAVES, self._LEAVES + place
-        found: Call | None = None
-        while left < right:
-            if left & 1:
-                found = _later(found, self._best.get(left))
-                left += 1
-            if right & 1:
-                right -= 1
-                found = _later(found, self._best.get(right))
-            left >>= 1
-            right >>= 1
-        return found
-
-
-def _later(one: Call | None, other: Call | None) -> Call | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one if one.version > other.version else other
-
-
-def add_use(calls: dict[str, Call | Uses], call: Call) -> None:
-    """Enter a call into the table of a lane's calls by id."""
-    name = call.event.tool_call_id
-    known = calls.get(name)
-    if known is None:
-        calls[name] = call
-    elif isinstance(known, Uses):
-        known.add(call)
-    else:
-        uses = calls[name] = Uses()
-        uses.add(known)
-        uses.add(call)
-
-
-def call_of(calls: dict[str, Call | Uses], name: str, turn: Turn) -> Call | None:
-    """The call that a result (or an approval) of `turn` for the id `name` belongs to; None without one."""
-    known = calls.get(name)
-    if known is None or isinstance(known, Uses):
-        return None if known is None else known.answered_by(turn)
-    owner = known.step.turn
-    return known if owner is turn or owner.version < turn.version else None
+    def answer(self, call: Call) -> None:
+        """A call that `find` gave has its first final result."""
+        call.answered = True
+        known = self._by_id[call.event.tool_call_id]
+        if isinstance(known, Uses):
+            known.answer(call)

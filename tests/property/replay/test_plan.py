@@ -139,13 +139,13 @@ def test_the_order_of_indexed_blocks_of_a_step_does_not_matter(data: st.DataObje
     for index, kind in enumerate(kinds):
         own: dict[str, Any] = {"text": f"words {index}"}
         if kind == "tool_start":
-            own = {"tool_call_id": f"c{index}", "tool_name": "shell", "args": {}}
+            own = {"tool_call_id": data.draw(st.sampled_from(["x", "y"])), "tool_name": "shell", "args": index}
         step.append({"type": kind, **names, "block_index": index, **own})
     user = {"type": "user_message", "turn_id": "t1", "content": "go"}
+    names_used = data.draw(st.lists(st.sampled_from(["x", "y"]), max_size=5))
     end = [
-        {"type": "tool_result", "turn_id": "t1", "tool_call_id": f"c{index}", "content": index}
-        for index, kind in enumerate(kinds)
-        if kind == "tool_start"
+        {"type": "tool_result", "turn_id": "t1", "tool_call_id": name, "content": place}
+        for place, name in enumerate(names_used)
     ]
     shuffled = data.draw(st.permutations(step))
     assert messages_of(plan(recorded([user, *step, *end]))) == messages_of(
