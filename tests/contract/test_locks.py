@@ -11,6 +11,7 @@ import pytest
 
 from ledger import Cursor, Ledger
 from ledger.errors import DatabaseBusy, DatabaseError
+from ledger.store import postgres_server
 from tests.contract.material import assert_gapless, ids, several, stored
 from tests.contract.rawstore import execute, raw
 
@@ -104,18 +105,24 @@ def test_nobody_takes_a_table_lock(postgres_url: str) -> None:
         assert len(list(ledger.follow())) == 3
 
 
-@pytest.mark.parametrize("setting", ["lock_timeout", "statement_timeout"])
-def test_a_lock_that_stays_is_one_clear_error(postgres_url: str, setting: str) -> None:
-    name = psycopg.conninfo.conninfo_to_dict(postgres_url)["dbname"]
+@pytest.mark.parametrize("by", ["us", "the server"])
+def test_a_lock_that_stays_is_one_clear_error(
+    postgres_url: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """We give up after a while; so may the server, by its own statement timeout."""
     with Ledger.open(postgres_url) as ledger:
         ledger.append("c", several("c", "a"))
-    execute(postgres_url, f"ALTER DATABASE {name} SET {setting} = '300ms'")
+    if by == "us":
+        monkeypatch.setattr(postgres_server, "BUSY_SECONDS", 0.3)
+    else:
+        name = psycopg.conninfo.conninfo_to_dict(postgres_url)["dbname"]
+        execute(postgres_url, f"ALTER DATABASE {name} SET statement_timeout = '300ms'")
     with Ledger.open(postgres_url) as ledger:
         with raw(postgres_url) as stranger:
             stranger.execute("SELECT * FROM conversation FOR UPDATE")
             with pytest.raises(DatabaseError) as refused:
                 ledger.append("c", several("c", "b"))
-            assert isinstance(refused.value, DatabaseBusy) or setting == "statement_timeout"
+            assert isinstance(refused.value, DatabaseBusy) or by == "the server"
             assert "\n" not in str(refused.value)
             assert stored(ledger, "c") == [(1, "a")]
             stranger.rollback()
