@@ -59,6 +59,7 @@ class Reading:
         self._group: Step | None = None  # the legacy group that is open
         self._group_open = 0  # its calls without a final result
         self._group_text = False
+        self._unnamed: tuple[Turn, StepStart] | None = None  # the last step_start without a step id
         self._last_user: tuple[str, int] = ("", 0)  # turn and version of the last user message
         self._other_user: tuple[str, int] = ("", 0)  # the last one of another turn than that
 
@@ -126,6 +127,8 @@ class Reading:
         """The open legacy group, or a new one (rule 10)."""
         if self._group is None:
             self._group = self._begin(turn, None, record)
+            if self._unnamed is not None and self._unnamed[0] is turn:
+                self._take_source(self._group, self._unnamed[1])
             self._group_open = 0
             self._group_text = False
         return self._group
@@ -239,21 +242,25 @@ class Reading:
             call.denied = record if event.decision == "denied" else None
 
     def _step_start(self, record: RecordedEvent, event: StepStart, turn: Turn) -> None:
-        if event.step_id is None:
+        if event.step_id is None:  # a legacy source: it speaks of the group that begins next
+            self._unnamed = (turn, event)
             return
         step = turn.named[event.step_id]
-        if event.provider is not None:
-            step.provider = event.provider
-        if event.api is not None:
-            step.api = event.api
-        if event.model is not None:
-            step.model = event.model
+        self._take_source(step, event)
         if event.retry_of is not None:
             replaced = turn.named.get(event.retry_of)
             if replaced is None or replaced.version >= step.version:
                 self.retry_ignored.append(record)
             else:
                 self._replace(replaced, record)
+
+    def _take_source(self, step: Step, event: StepStart) -> None:
+        if event.provider is not None:
+            step.provider = event.provider
+        if event.api is not None:
+            step.api = event.api
+        if event.model is not None:
+            step.model = event.model
 
     def _replace(self, step: Step, record: RecordedEvent) -> None:
         step.replaced_by = _added(step.replaced_by, record)
@@ -262,6 +269,8 @@ class Reading:
     def _step_finish(self, record: RecordedEvent, event: StepFinish, turn: Turn) -> None:
         if event.step_id is not None:
             turn.named[event.step_id].finish = record
+        elif self._group is not None and self._group.turn is turn:
+            self._group.finish = record
 
     def _error(self, record: RecordedEvent, event: Error, turn: Turn) -> None:
         if not event.retryable:

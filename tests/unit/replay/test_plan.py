@@ -403,3 +403,17 @@ def test_a_legacy_group_is_a_step_without_a_name() -> None:
     planned = plan(talk(user("q"), text("a", None), call("c1", None), result("c1"), text("b", None)))
     assert [(step.step_id, step.version) for step in planned.steps] == [(None, 2), (None, 5)]
     assert all(isinstance(item, Step) for item in planned.items[1:])
+
+
+def test_a_legacy_group_takes_source_and_finish_from_events_without_a_name() -> None:
+    planned = plan(
+        talk(
+            user("q"),
+            event("step_start", provider="anthropic", model="big"),
+            text("a", None),
+            event("step_finish", finish_reason="pause_turn"),
+        )
+    )
+    [step] = planned.steps
+    assert (step.provider, step.model, step.finish_reason) == ("anthropic", "big", "pause_turn")
+    assert planned.sendable
