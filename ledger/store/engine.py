@@ -154,6 +154,10 @@ class Engine(ABC):
         """Close the connections. What was appended is stored already."""
 
     @abstractmethod
+    def integrity(self) -> list[str]:
+        """What the database itself finds wrong with its files, as far as it can tell."""
+
+    @abstractmethod
     def applied(self) -> dict[str, int]:
         """The number of the last migration of each component; nothing for a database without tables.
 

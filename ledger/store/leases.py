@@ -15,6 +15,7 @@ from ledger.store.draft import Known, Standing, draft
 from ledger.store.engine import Connection, Engine, Row, Value
 from ledger.store.holders import holder_name, is_dead, this_process
 from ledger.store.leasing import Held, Lease, OpenText, busy, closing
+from ledger.store.receipts import Appended
 
 MICROSECONDS = 1_000_000
 
@@ -61,36 +62,39 @@ class Leases:
         seconds: float,
         known: Known,
         holder: str | None = None,
+        token: str | None = None,
     ) -> Lease:
         """Take a lane and store the turn's opening, at once or not at all; a dead turn of the lane is closed
-        first.
+        first. With the same `token` it may be tried again when the answer was lost.
 
         Raises `TurnBusy`, and what an append raises.
         """
-        token = secrets.token_hex(16)
+        secret = token or secrets.token_hex(16)
         named = holder or holder_name()
         began = time.monotonic()
 
-        def work(connection: Connection) -> tuple[Lease, Standing, list[Held]]:
+        def work(connection: Connection) -> tuple[Held, Standing, list[Held], Appended | None]:
             now = self._engine.clock(connection)
             first: list[EncodedEvent] = []
             standing = self._locked(connection, conversation_id)
-            for held in self._held(connection, standing):
-                if held.lane != lane:
+            others = self._held(connection, standing)
+            for held in others:
+                if standing is None or held.lane != lane:
                     continue
+                if held.token == secret:
+                    return held, standing, others, None
                 if held.deadline > now and not is_dead(held.process):
                     raise busy(conversation_id, held)
-                first = self._close(connection, cast(Standing, standing), held, None)
+                first = self._close(connection, standing, held, None)
             batch = draft(self._tenant, conversation_id, self._actor, [*first, *opening], None, known)
-            standing = self._engine.append_in(connection, batch)[1] if batch.events else standing
-            assert standing is not None, "a turn opens with at least one event"
+            answer, standing = self._engine.append_in(connection, batch)
             own = Held(
                 lane,
                 standing.fence + 1,
                 turn_id,
                 named,
                 this_process(),
-                token,
+                secret,
                 now,
                 now + int(seconds * MICROSECONDS),
                 standing.version - len(batch.events) + 1,
@@ -98,23 +102,23 @@ class Leases:
             self._run(connection, "raise_fence", cid=standing.cid, fence=own.fence)
             self._run(connection, "take_lease", cid=standing.cid, **own._asdict())
             standing = standing._replace(fence=own.fence)
-            lease = Lease(
-                self._tenant,
-                conversation_id,
-                standing.stored,
-                lane,
-                own.fence,
-                turn_id,
-                named,
-                token,
-                seconds,
-                began + seconds,
-            )
-            return lease, standing, self._held(connection, standing)
+            return own, standing, self._held(connection, standing), answer
 
-        lease, standing, held = self._engine.transact(work)
+        own, standing, held, answer = self._engine.transact(work)
         self._engine.remember(standing, held)
-        return lease
+        return Lease(
+            self._tenant,
+            conversation_id,
+            standing.stored,
+            lane,
+            own.fence,
+            turn_id,
+            named,
+            secret,
+            seconds,
+            began + seconds,
+            answer,
+        )
 
     def renew(self, lease: Lease) -> None:
         """Move the deadline on, also of a lease that lapsed while nobody else wanted it. Raises

@@ -11,6 +11,7 @@ from ledger.errors import LeaseLost, TurnBusy
 from ledger.events import Json, JsonObject, json_bytes
 from ledger.intake.identity import made_id
 from ledger.recorded import EncodedEvent
+from ledger.store.receipts import Appended
 
 MAIN = ""
 """The name of the main agent's lane in a lease."""
@@ -49,6 +50,8 @@ class Lease:
     token: str
     seconds: float
     lapses_at: float
+    opening: Appended | None = None
+    """What storing the turn's opening answered; None for a lease that was taken before."""
 
     @property
     def lapsed(self) -> bool:

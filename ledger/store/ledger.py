@@ -1,5 +1,6 @@
 """The ledger: append, read, follow. The face of the store; engines stand behind it."""
 
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from typing import cast
 from uuid import UUID
 
 from ledger.admission import admit, check_id
+from ledger.chain import SALT_BYTES
 from ledger.errors import BatchTooLarge, UnknownConversation
 from ledger.events import MAX_BATCH, BaseEvent, Json
 from ledger.recorded import EncodedEvent, RecordedEvent
@@ -26,6 +28,7 @@ from ledger.store.receipts import Appended, Conversation, Head
 PAGE_CONVERSATIONS = 500
 FAR_FUTURE = 2**62
 LEASE_SECONDS = 30.0
+MOST_CONTEXTS = 100
 
 
 class Ledger:
@@ -209,6 +212,18 @@ class Ledger:
         nothing happened for `idle` seconds."""
         tenant = None if all_tenants else self.tenant
         return follow_pages(self.engine, after or Cursor(), tenant, live, idle)
+
+    def contexts(self, conversation_id: str) -> dict[str | None, str]:
+        """The digest of the newest `context` event of each lane (None: the main one), of a conversation's own
+        events."""
+        standing = self.engine.standing(self.tenant, conversation_id)
+        if standing is None:
+            return {}
+        found: dict[str | None, str] = {}
+        for (body,) in self.engine.select("last_contexts", cid=standing.cid, limit=MOST_CONTEXTS):
+            told = json.loads(bytes(cast(bytes, body))[SALT_BYTES:]) if body is not None else {}
+            found.setdefault(told.get("agent_id"), told.get("digest", ""))
+        return found
 
     @property
     def leases(self) -> Leases:

@@ -3,11 +3,12 @@ books."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ledger.recorded import RecordedEvent
 from ledger.store.cursor import Cursor
-from ledger.store.engine import PAGE_EVENTS, Engine, Span
+from ledger.store.draft import Standing
+from ledger.store.engine import PAGE_BYTES, PAGE_EVENTS, Engine, Evidence, Span
 
 LONGEST_WAIT = 0.5
 SHORTEST_WAIT = 0.005
@@ -64,6 +65,20 @@ def follow_pages(
         if idle is not None and time.monotonic() - quiet_since >= idle:
             quiet_since = time.monotonic()
             yield Page((), cursor)
+
+
+def read_evidence(engine: Engine, standing: Standing) -> Iterator[Evidence]:
+    """Everything stored of a conversation's own events, in order of versions, also beyond what its row says."""
+    after = 0
+    while rows := engine.select("versions", cid=standing.cid, after=after, limit=PAGE_EVENTS):
+        upto, size = after, 0
+        for version, length in cast("list[tuple[int, int]]", rows):
+            if size and size + length > PAGE_BYTES:
+                break
+            upto, size = version, size + length
+        for row in engine.select("evidence", cid=standing.cid, after=after, upto=upto):
+            yield Evidence(*row)  # type: ignore[arg-type] # the columns of the named statement
+        after = upto
 
 
 def next_wait(wait: float) -> float:

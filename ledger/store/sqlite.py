@@ -16,7 +16,7 @@ from ledger.store.group import Group, Request
 from ledger.store.idempotency import KnownEvent
 from ledger.store.pool import Pool
 from ledger.store.receipts import Appended
-from ledger.store.sqlite_file import SqliteFile
+from ledger.store.sqlite_file import SqliteFile, read_damaged
 from ledger.store.statements import load_statements
 
 _Stored: TypeAlias = "list[tuple[int, str, str, bytes, bytes | None, bytes | None, int]]"
@@ -211,7 +211,7 @@ class SqliteEngine(Engine):
     def fetch(self, statement: str, parameters: Mapping[str, Value] | Sequence[Value] = ()) -> list[Row]:
         """As `Engine.fetch`."""
         with self._readers.connection() as connection, self.file.errors():
-            return connection.execute(statement, parameters).fetchall()
+            return read_damaged(connection, lambda: connection.execute(statement, parameters).fetchall())
 
     @contextmanager
     def _snapshot(self) -> Iterator[Ask]:
@@ -252,19 +252,29 @@ class SqliteEngine(Engine):
     ) -> tuple[list[tuple[object, ...]], bool]:
         """Rows of a statement up to a page's size (`body`: the column with the bytes), and whether that was
         all."""
+        with self._readers.connection() as connection, self.file.errors():
+            return read_damaged(connection, lambda: self._page_of(connection, name, body, parameters))
+
+    def _page_of(
+        self, connection: sqlite3.Connection, name: str, body: int, parameters: Mapping[str, Value]
+    ) -> tuple[list[tuple[object, ...]], bool]:
         rows: list[tuple[object, ...]] = []
         size = 0
-        with self._readers.connection() as connection, self.file.errors():
-            cursor = connection.execute(self.statements[name], parameters)
-            try:
-                while more := cursor.fetchmany(FETCHED_AT_ONCE):
-                    rows += more
-                    size += sum([len(row[body] or b"") for row in more])
-                    if size >= PAGE_BYTES or len(rows) >= PAGE_EVENTS:
-                        return rows, False
-                return rows, True
-            finally:
-                cursor.close()  # ends the read transaction, which would keep the log from being folded in
+        cursor = connection.execute(self.statements[name], parameters)
+        try:
+            while more := cursor.fetchmany(FETCHED_AT_ONCE):
+                rows += more
+                size += sum([len(row[body] or b"") for row in more])
+                if size >= PAGE_BYTES or len(rows) >= PAGE_EVENTS:
+                    return rows, False
+            return rows, True
+        finally:
+            cursor.close()  # ends the read transaction, which would keep the log from being folded in
+
+    def integrity(self) -> list[str]:
+        """As `Engine.integrity`."""
+        found = [str(row[0]) for row in self.select("integrity")]
+        return [] if found == ["ok"] else found
 
     def close(self) -> None:
         """As `Engine.close`; the last one to close folds the log into the file."""

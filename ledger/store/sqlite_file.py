@@ -4,9 +4,10 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from ledger.errors import (
@@ -24,6 +25,8 @@ APPLICATION_ID = 0x544C4752
 
 BUSY_SECONDS = 60.0
 """How long an append waits for other processes before it gives up."""
+
+Answer = TypeVar("Answer")
 
 _MAGIC = b"SQLite format 3\0"
 
@@ -133,6 +136,21 @@ class SqliteFile:
             isolation_level=None,
             check_same_thread=False,
         )
+
+
+def read_damaged(connection: sqlite3.Connection, read: Callable[[], Answer]) -> Answer:
+    """What `read` gives; where text is no UTF-8 any more, once more with U+FFFD in its place: one damaged value
+    must not hide a whole page."""
+    try:
+        return read()
+    except sqlite3.OperationalError as error:
+        if "decode to UTF-8" not in str(error):
+            raise
+    connection.text_factory = lambda value: value.decode("utf-8", "replace")
+    try:
+        return read()
+    finally:
+        connection.text_factory = str
 
 
 def _is_busy(error: sqlite3.Error) -> bool:

@@ -39,6 +39,11 @@ WHERE c.tenant = :tenant AND (c.recorded_at < :recorded_at OR (c.recorded_at = :
   AND substr(c.id, 1, length(:prefix::text)) = :prefix::text
 ORDER BY c.recorded_at DESC, c.cid DESC LIMIT :limit
 
+-- name: all_conversations
+-- A page of all tenants' conversations, by key: the audit's way through them.
+SELECT cid, tenant, id, book, version, head, created_at, recorded_at, fence, source_cid, source_version
+FROM turnledger.conversation WHERE cid > :after ORDER BY cid LIMIT :limit
+
 -- name: head_at
 -- The chain's head after one event.
 SELECT head FROM turnledger.event WHERE cid = :cid AND version = :version
@@ -94,10 +99,27 @@ WHERE book = :book AND first_position <= :upto
       (SELECT max(first_position) FROM turnledger.batch WHERE book = :book AND first_position <= :after + 1), 0)
 ORDER BY first_position
 
+-- name: book_ends
+-- The last position of each book by its last batch, whatever the counter says.
+SELECT book, coalesce((
+    SELECT first_position + n - 1 FROM turnledger.batch
+    WHERE batch.book = book.book ORDER BY first_position DESC LIMIT 1
+), 0)
+FROM turnledger.book ORDER BY book
+
 -- name: batch_log
 -- The batches after one, in order: the audit's way through a book.
 SELECT first_position, n, cid, first_version FROM turnledger.batch
 WHERE book = :book AND first_position > :after ORDER BY first_position LIMIT :limit
+
+-- name: events_at
+-- Whose events no batch holds, in the conversations of a book: slow, for the audit when it found a hole.
+SELECT c.tenant, c.id, min(e.version) FROM turnledger.event e JOIN turnledger.conversation c ON c.cid = e.cid
+WHERE c.book = :book AND NOT EXISTS (
+    SELECT FROM turnledger.batch b
+    WHERE b.cid = e.cid AND b.first_version <= e.version AND e.version < b.first_version + b.n
+)
+GROUP BY c.cid ORDER BY 1, 2
 
 -- name: events_of_book
 -- The events of the positions after `after`, up to `upto`, of one tenant (NULL: of all). The batches come

@@ -40,6 +40,11 @@ WHERE c.tenant = :tenant AND (c.recorded_at < :recorded_at OR (c.recorded_at = :
   AND substr(c.id, 1, length(:prefix)) = :prefix
 ORDER BY c.recorded_at DESC, c.cid DESC LIMIT :limit
 
+-- name: all_conversations
+-- A page of all tenants' conversations, by key: the audit's way through them.
+SELECT cid, tenant, id, book, version, head, created_at, recorded_at, fence, source_cid, source_version
+FROM conversation WHERE cid > :after ORDER BY cid LIMIT :limit
+
 -- name: head_at
 -- The chain's head after one event.
 SELECT head FROM event WHERE place = (:cid << 32) + :version
@@ -49,13 +54,16 @@ SELECT head FROM event WHERE place = (:cid << 32) + :version
 SELECT id, place & 4294967295, body, position FROM event WHERE place >> 32 = :cid AND id = :id
 
 -- name: events_of_conversation
--- The events of the versions after `after`, up to `upto`, in order.
-SELECT place & 4294967295, id, type, header, body, erased, position FROM event
+-- The events of the versions after `after`, up to `upto`, in order. Bytes are read as bytes, whatever damage made of
+-- them.
+SELECT place & 4294967295, id, type, CAST(header AS BLOB), CAST(body AS BLOB), CAST(erased AS BLOB), position FROM event
 WHERE place > (:cid << 32) + :after AND place <= (:cid << 32) + :upto ORDER BY place
 
 -- name: evidence
 -- The same as the audit wants them, with the heads that the chain reached.
-SELECT place & 4294967295, id, type, header, head, body, erased, position FROM event
+SELECT place & 4294967295, id, type, CAST(header AS BLOB), CAST(head AS BLOB), CAST(body AS BLOB), CAST(erased AS BLOB),
+       position
+FROM event
 WHERE place > (:cid << 32) + :after AND place <= (:cid << 32) + :upto ORDER BY place
 
 -- name: versions
@@ -70,15 +78,28 @@ SELECT book, coalesce((
 ), 0)
 FROM book ORDER BY book
 
+-- name: book_ends
+-- The same on this engine, as the audit asks for it.
+SELECT book, coalesce((
+    SELECT first_position + n - 1 FROM batch WHERE batch.book = book.book ORDER BY first_position DESC LIMIT 1
+), 0)
+FROM book ORDER BY book
+
 -- name: batch_log
 -- The batches after one, in order: the audit's way through a book.
 SELECT first_position, n, cid, first_version FROM batch
 WHERE book = :book AND first_position > :after ORDER BY first_position LIMIT :limit
 
+-- name: events_at
+-- Whose events say that they stand at these positions of a book: slow, for the audit when it found a hole.
+SELECT c.tenant, c.id, min(e.place & 4294967295) FROM event e JOIN conversation c ON c.cid = e.place >> 32
+WHERE c.book = :book AND e.position >= :first AND e.position <= :last GROUP BY c.cid ORDER BY 1, 2
+
 -- name: events_of_book
 -- The events of the positions after `after`, up to `upto`, of one tenant (NULL: of all), in order. The batches come
 -- first and lead to their events.
-SELECT e.position, c.tenant, c.id, e.place & 4294967295, e.id, e.type, e.header, e.body, e.erased
+SELECT e.position, c.tenant, c.id, e.place & 4294967295, e.id, e.type, CAST(e.header AS BLOB), CAST(e.body AS BLOB),
+       CAST(e.erased AS BLOB)
 FROM batch b
 CROSS JOIN conversation c
 CROSS JOIN event e
@@ -126,3 +147,7 @@ CREATE TABLE IF NOT EXISTS migration (
 -- name: add_migration
 -- A step that was applied.
 INSERT INTO migration (component, number, name, applied_at) VALUES (:component, :number, :name, :now)
+
+-- name: integrity
+-- What SQLite itself finds wrong with the file: one row "ok", or what is.
+PRAGMA integrity_check(20)
