@@ -15,6 +15,14 @@ from ledger.intake.stream import End, StreamOptions
 from ledger.turns import Recording, Step, Turn
 
 
+class Context(NamedTuple):
+    """What a model was given beside the messages; None where the stream does not say."""
+
+    system: Json = None
+    tools: Json = None
+    settings: Json = None
+
+
 class _Failure(NamedTuple):
     message: str
     code: str | None
@@ -52,8 +60,17 @@ class ModelTurns:
             self._names.clear()
         return running
 
-    def begin(self, name: str | None, *, provider: str | None, api: str, model: str | None) -> Step:
+    def begin(
+        self,
+        name: str | None,
+        *,
+        provider: str | None,
+        api: str,
+        model: str | None,
+        context: Context | None = None,
+    ) -> Step:
         """A response begins. `name` becomes the step's id; a name that the turn has already gets a number.
+        `context` is what the response says the model was given.
 
         A response that did not end is an attempt that this one replaces.
         """
@@ -67,6 +84,8 @@ class ModelTurns:
         elif failure is not None:
             turn.write("error", {**failure._asdict(), "retryable": True})
         self._stop = None
+        if context is not None and any(context):
+            turn.context(context.system, context.tools, context.settings)
         if name:
             again = self._names[name] = self._names.get(name, 0) + 1
             name = name if again == 1 else f"{name}~{again}"

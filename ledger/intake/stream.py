@@ -23,9 +23,10 @@ End = Literal["eof", "user_stop", "terminated"]
 @dataclass(frozen=True)
 class StreamOptions:
     """What the person who records said: the id of the (first) turn; None = the stream or the recorder names
-    it."""
+    it. `provider` is who answers, where the stream does not say."""
 
     turn_id: str | None = None
+    provider: str | None = None
 
 
 class StreamAdapter(Protocol):

@@ -21,4 +21,6 @@ def _of(module: str) -> Make:
 
 STREAMS: Mapping[str, Make] = {
     "anthropic": _of("anthropic.stream"),
+    "openai-chat": _of("openai_chat.stream"),
+    "openai-responses": _of("openai_responses.stream"),
 }

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from ledger.events import Json, JsonObject
 from ledger.intake.anthropic.blocks import Blocks
-from ledger.intake.anthropic.usage import usage_of
 from ledger.intake.lines import Line
 from ledger.intake.mending import as_text
 from ledger.intake.model_turns import ModelTurns, worth_another_try
 from ledger.intake.payloads import DONE, Payloads
 from ledger.intake.stream import End, StreamOptions
+from ledger.intake.token_counts import anthropic_usage
 from ledger.turns import Recording, Step
 
 PROVIDER, API = "anthropic", "anthropic-messages"
@@ -123,7 +123,7 @@ class AnthropicStream:
         message.blocks.stop_all(self._payloads.broken)
         message.step.finish(
             reason,
-            usage_of(message.usage),
+            anthropic_usage(message.usage),
             message.name or None,
             out_of_tokens=reason in _OUT_OF_TOKENS,
             drop_calls="the model refused" if reason == "refusal" else None,
@@ -159,7 +159,7 @@ class _Message:
         """Later numbers count, field by field."""
         if isinstance(usage, dict):
             self.usage.update({key: value for key, value in usage.items() if value is not None})
-            self.step.usage(usage_of(self.usage) or {})
+            self.step.usage(anthropic_usage(self.usage) or {})
 
     def delta(self, record: JsonObject) -> None:
         """What `message_delta` says of the message."""
