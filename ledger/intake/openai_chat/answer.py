@@ -39,9 +39,9 @@ class Answer:
 
     def delta(self, delta: JsonObject) -> None:
         """Take one delta, or a whole message where a server sends one instead."""
-        spoken = next((name for name in _REASONING if asas_text(delta.get(name))), None)
+        spoken = next((name for name in _REASONING if as_text(delta.get(name))), None)
         if spoken is not None:
-            self._think(asas_text(delta.get(spoken)), spoken)
+            self._think(as_text(delta.get(spoken)), spoken)
         self._read_details(delta.get("reasoning_details"), speaks=spoken is None)
         self._content(delta.get("content"))
         self._rest(delta)
@@ -56,9 +56,9 @@ class Answer:
                 told["reasoning_details"] = list(self._details)
             self.step.end_thinking(None, THINKING, provider_metadata=told, partial=partial)
         if TEXT in self._streamed and not cut:
-            self.step.endas_text(None, TEXT)
+            self.step.end_text(None, TEXT)
         if REFUSAL in self._streamed:
-            self.step.endas_text(None, REFUSAL, provider_metadata={"type": "refusal"}, partial=partial)
+            self.step.end_text(None, REFUSAL, provider_metadata={"type": "refusal"}, partial=partial)
         if not cut:
             for key, call in self._calls.items():
                 self.step.call(
