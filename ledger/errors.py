@@ -21,6 +21,7 @@ TurnledgerError
 ├── UnknownConversation           no conversation of that name in this tenant
 ├── BadFork                       a branch whose source cannot be read at that version
 ├── SourceChanged                 a file changed while it was read
+├── RecordingStopped              the database stayed away while a turn was recorded
 ├── Unauthentic                   verification failed (exit 3)
 └── DatabaseError                 the database cannot serve
     ├── DatabaseMissing           there is none at that address
@@ -228,6 +229,18 @@ class SourceChanged(TurnledgerError):
 
     file: str
     at: int
+
+
+class RecordingStopped(TurnledgerError):
+    """recording of conversation {conversation_id} stopped: {problem}; {stored:,} of its events are stored (up to
+    version {version}), {lost:,} ({size:,} bytes) are not"""
+
+    conversation_id: str
+    problem: str
+    stored: int
+    lost: int
+    size: int
+    version: int
 
 
 class Unauthentic(TurnledgerError):

@@ -303,6 +303,11 @@ def is_terminal(event: BaseEvent) -> TypeGuard[Complete | Abort | Error]:
     return isinstance(event, Complete | Abort) or (isinstance(event, Error) and not event.retryable)
 
 
+def is_terminal_type(event_type: str, retryable: object) -> bool:
+    """The same for an event that is only JSON yet."""
+    return event_type in ("complete", "abort") or (event_type == "error" and retryable is not True)
+
+
 def null_is_value(event_type: str, field: str) -> bool:
     """True where a field of this type keeps a null that was given (`args`, a result's `content`)."""
     return field in _NULL_IS_A_VALUE.get(event_type, _NOTHING)

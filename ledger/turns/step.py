@@ -8,6 +8,7 @@ they are started or answered before. Each has its place in the response as `bloc
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ledger.assembler import CALL, REASONING, TEXT, Assembler, Index, Kept, Part, StepOutput
@@ -261,6 +262,20 @@ class Step:
         if gone:
             text = "The response was cut off before these came to anything."
             self._event("note", None, {"kind": "dropped", "text": text, "dropped": cast(Json, gone)}, {})
+
+    def __enter__(self) -> Step:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """The response is complete when its block is left, and cut off when the block raises: a step that is
+        begun after that retries it."""
+        if error is None:
+            self.finish()
+        elif not self.ended:
+            self.cut()
+            self._lane.failed = self.step_id
 
     # -- for the shell
 
