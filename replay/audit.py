@@ -23,14 +23,14 @@ from ledger.store.reading import read_evidence
 PAGE = 1_000
 
 
-class Problem(NamedTuple):
+class Finding(NamedTuple):
     """One thing that is not as it was appended. `version` and `event_id` name the event, where it is one's."""
 
     kind: str
     """`edited_body`, `edited_header`, `edited_head`, `reordered`, `removed`, `truncated`, `unknown_event`
     (beyond the conversation's version), `head_mismatch`, `edited_row`, `source_missing`, `not_vouched`
     (erased without an erasure event that says so), `position`, `damaged_file`."""
-    text: str
+    problem: str
     tenant: str | None = None
     conversation_id: str | None = None
     version: int | None = None
@@ -46,7 +46,7 @@ class Problem(NamedTuple):
             where.append(f"version {self.version}" + (f" (event {self.event_id})" if self.event_id else ""))
         if self.book is not None:
             where.append(f"book {self.book}")
-        return f"{', '.join(where) or 'the database'}: {self.text}"
+        return f"{', '.join(where) or 'the database'}: {self.problem}"
 
 
 class Verification(NamedTuple):
@@ -55,12 +55,12 @@ class Verification(NamedTuple):
     conversations: int
     events: int
     erased: int
-    problems: tuple[Problem, ...]
+    findings: tuple[Finding, ...]
 
     @property
     def ok(self) -> bool:
         """Whether everything is as it was appended."""
-        return not self.problems
+        return not self.findings
 
 
 class _Checked(NamedTuple):
@@ -70,7 +70,7 @@ class _Checked(NamedTuple):
     events: int
     listed: int
     erased: int
-    problems: list[Problem]
+    findings: list[Finding]
 
 
 def verify(ledger: Ledger, conversation_id: str | None = None) -> Verification:
@@ -91,21 +91,21 @@ def verify(ledger: Ledger, conversation_id: str | None = None) -> Verification:
     for standing in _all(engine):
         checked.append(_check(engine, standing, ends.get(standing.book, 0)))
         listed[standing.book] += checked[-1].listed
-    books: list[Problem] = []
+    books: list[Finding] = []
     for book, end in ends.items():
         books += _book(engine, book, end, listed[book])
-    books += [Problem("damaged_file", text) for text in engine.integrity()]
+    books += [Finding("damaged_file", text) for text in engine.integrity()]
     later = _ends(engine)
     for book, counter in counters.items():
         if counter < ends[book]:
             text = f"its counter says {counter}, its batches end at {ends[book]}"
-            books.append(Problem("position", text, book=book))
+            books.append(Finding("position", text, book=book))
         elif counter > later[book]:
             books += _hole(engine, book, later[book] + 1, counter)
     return _summary(checked, books)
 
 
-def chain_problems(standing: Standing, before: bytes, evidence: Iterable[Evidence]) -> Iterator[Problem]:
+def chain_findings(standing: Standing, before: bytes, evidence: Iterable[Evidence]) -> Iterator[Finding]:
     """What is wrong with a conversation's own events, up to its version; pure. `before` is the chain's head
     before its first own event.
     """
@@ -150,17 +150,17 @@ def chain_problems(standing: Standing, before: bytes, evidence: Iterable[Evidenc
         [standing.created_at],
         [standing.created_at, standing.recorded_at],
     ):
-        yield _problem(standing, "edited_row", "its times are not those of its first and last event")
+        yield _finding(standing, "edited_row", "its times are not those of its first and last event")
     for event_id, (at, digest) in erased.items():
         if vouched.get(event_id) != digest:
             said = "another skeleton" if event_id in vouched else "no erasure event"
             text = f"its content is gone, and {said} accounts for it"
-            yield _problem(standing, "not_vouched", text, at, event_id)
+            yield _finding(standing, "not_vouched", text, at, event_id)
 
 
 def _check(engine: Engine, standing: Standing, end: int) -> _Checked:
     events = listed = erased = 0
-    problems: list[Problem] = []
+    findings: list[Finding] = []
     beyond: Evidence | None = None
 
     def own() -> Iterator[Evidence]:
@@ -173,7 +173,7 @@ def _check(engine: Engine, standing: Standing, end: int) -> _Checked:
             erased += event.state is None
             if event.position is None:
                 text = "no batch of its book holds it"
-                problems.append(_problem(standing, "position", text, event.version, event.id))
+                findings.append(_finding(standing, "position", text, event.version, event.id))
             else:
                 listed += event.position <= end
             yield event
@@ -181,16 +181,16 @@ def _check(engine: Engine, standing: Standing, end: int) -> _Checked:
     try:
         before = _before(engine, standing)
     except DatabaseUnavailable as error:
-        return _Checked(0, 0, 0, [_problem(standing, "source_missing", error.problem)])
+        return _Checked(0, 0, 0, [_finding(standing, "source_missing", error.problem)])
     try:
-        for problem in chain_problems(standing, before, own()):
-            problems.append(problem)
+        for finding in chain_findings(standing, before, own()):
+            findings.append(finding)
     except DatabaseUnavailable as error:
-        problems.append(_problem(standing, "damaged_file", f"it cannot be read further: {error.problem}"))
+        findings.append(_finding(standing, "damaged_file", f"it cannot be read further: {error.problem}"))
     if beyond is not None and not _has_grown(engine, standing):
         text = f"it is there, but the conversation ends at version {standing.version}"
-        problems.append(_problem(standing, "unknown_event", text, beyond.version, beyond.id))
-    return _Checked(events, listed, erased, problems)
+        findings.append(_finding(standing, "unknown_event", text, beyond.version, beyond.id))
+    return _Checked(events, listed, erased, findings)
 
 
 def _before(engine: Engine, standing: Standing) -> bytes:
@@ -214,7 +214,7 @@ def _commitment(event: Evidence) -> bytes:
     return (event.erased or b"")[:DIGEST_BYTES] if event.state is None else commitment(event.state)
 
 
-def _edited(standing: Standing, event: Evidence, kind: str | None) -> Problem:
+def _edited(standing: Standing, event: Evidence, kind: str | None) -> Finding:
     """The problem of an event that does not match its head: of its header, where that shows, else of its
     body."""
     if kind is None:
@@ -227,7 +227,7 @@ def _edited(standing: Standing, event: Evidence, kind: str | None) -> Problem:
         "edited_body": "its content was changed, or what its header alone says of it",
         "reordered": f"the event that stands there was version {_told(event).get('version')}",
     }[kind]
-    return _problem(standing, kind, text, event.version, event.id)
+    return _finding(standing, kind, text, event.version, event.id)
 
 
 def _header_is_off(standing: Standing, event: Evidence) -> bool:
@@ -249,10 +249,10 @@ def _fits(event: Evidence, told: Mapping[str, object]) -> bool:
     return named == (event.id, event.type, event.version)
 
 
-def _misplaced(standing: Standing, event: Evidence) -> Iterator[Problem]:
+def _misplaced(standing: Standing, event: Evidence) -> Iterator[Finding]:
     if not _fits(event, _told(event)):
         text = "the columns that it is found by are not what its header says"
-        yield _problem(standing, "edited_header", text, event.version, event.id)
+        yield _finding(standing, "edited_header", text, event.version, event.id)
 
 
 def _told(event: Evidence) -> Mapping[str, object]:
@@ -272,27 +272,27 @@ def _skeletons(event: Evidence) -> dict[str, str]:
     return {str(key): str(value) for key, value in told.items()} if isinstance(told, dict) else {}
 
 
-def _removed(standing: Standing, first: int, last: int) -> Problem:
+def _removed(standing: Standing, first: int, last: int) -> Finding:
     which = f"version {first} is" if first == last else f"versions {first} to {last} are"
-    return _problem(standing, "removed", f"{which} not there", first)
+    return _finding(standing, "removed", f"{which} not there", first)
 
 
-def _end(standing: Standing, version: int, head: bytes) -> Iterator[Problem]:
+def _end(standing: Standing, version: int, head: bytes) -> Iterator[Finding]:
     if version < standing.version:
         text = f"the events from here to version {standing.version} are not there"
-        yield _problem(standing, "truncated", text, version + 1)
+        yield _finding(standing, "truncated", text, version + 1)
     elif head != standing.head:
         text = "its last event does not lead to the head that the conversation has"
-        yield _problem(standing, "head_mismatch", text)
+        yield _finding(standing, "head_mismatch", text)
 
 
-def _problem(
+def _finding(
     standing: Standing, kind: str, text: str, version: int | None = None, event_id: str | None = None
-) -> Problem:
-    return Problem(kind, text, standing.tenant, standing.id, version, event_id)
+) -> Finding:
+    return Finding(kind, text, standing.tenant, standing.id, version, event_id)
 
 
-def _book(engine: Engine, book: int, end: int, found: int) -> Iterator[Problem]:
+def _book(engine: Engine, book: int, end: int, found: int) -> Iterator[Finding]:
     """Walk a book up to position `end`: no hole, nothing twice, every batch somebody's; `found` events say
     that they stand there."""
     position = listed = 0
@@ -301,14 +301,14 @@ def _book(engine: Engine, book: int, end: int, found: int) -> Iterator[Problem]:
             yield from _hole(engine, book, position + 1, first - 1)
         elif first <= position:
             text = f"positions {first} to {position} are in the batch log twice"
-            yield Problem("position", text, version=first_version, book=book)
+            yield Finding("position", text, version=first_version, book=book)
         position = first + n - 1
         listed += n
         if not engine.select("conversation_by_cid", cid=cid):
             text = f"positions {first} to {position} belong to a conversation that is not there"
-            yield Problem("position", text, version=first_version, book=book)
+            yield Finding("position", text, version=first_version, book=book)
     if listed != found:
-        yield Problem("position", f"its batch log lists {listed} events, {found} are there", book=book)
+        yield Finding("position", f"its batch log lists {listed} events, {found} are there", book=book)
 
 
 def _batches(engine: Engine, book: int, end: int) -> Iterator[tuple[int, int, int, int]]:
@@ -326,13 +326,13 @@ def _ends(engine: Engine) -> dict[int, int]:
     return dict(cast("list[tuple[int, int]]", engine.select("book_ends")))
 
 
-def _hole(engine: Engine, book: int, first: int, last: int) -> Iterator[Problem]:
+def _hole(engine: Engine, book: int, first: int, last: int) -> Iterator[Finding]:
     text = f"positions {first} to {last} are not in the batch log"
     rows = engine.select("events_at", book=book, first=first, last=last)
     for tenant, name, version in cast("list[tuple[str, str, int]]", rows):
-        yield Problem("position", text, tenant, name, version, book=book)
+        yield Finding("position", text, tenant, name, version, book=book)
     if not rows:
-        yield Problem("position", text, book=book)
+        yield Finding("position", text, book=book)
 
 
 def _all(engine: Engine) -> Iterator[Standing]:
@@ -353,12 +353,12 @@ def _with_sources(ledger: Ledger, conversation_id: str) -> Iterator[Standing]:
         standing = ledger.engine.source(standing)
 
 
-def _summary(checked: Iterable[_Checked], books: Iterable[Problem]) -> Verification:
+def _summary(checked: Iterable[_Checked], books: Iterable[Finding]) -> Verification:
     done = list(checked)
-    problems = (problem for one in done for problem in one.problems)
+    findings = (finding for one in done for finding in one.findings)
     return Verification(
         len(done),
         sum(one.events for one in done),
         sum(one.erased for one in done),
-        (*problems, *books),
+        (*findings, *books),
     )

@@ -3,6 +3,7 @@
 import click
 
 from turnledger.cli.append import append
+from turnledger.cli.audit import audit
 from turnledger.cli.db import db
 from turnledger.cli.explain import explain
 from turnledger.cli.front import DEFAULT_DATABASE, Front, FrontGroup
@@ -30,5 +31,5 @@ def main(ctx: click.Context, database: str, tenant: str) -> None:
     ctx.obj = Front(database, tenant)
 
 
-for command in (append, import_, list_, show, replay_, explain, project, db):
+for command in (append, import_, list_, show, replay_, explain, project, audit, db):
     main.add_command(command)

@@ -63,7 +63,7 @@ def assert_verified(ledger: Ledger) -> None:
     """The product's own verdict."""
     from replay.audit import verify
 
-    assert list(verify(ledger).problems) == []
+    assert [str(finding) for finding in verify(ledger).findings] == []
 
 
 def killed_writer(url: str, round_number: int, choose: random.Random) -> tuple[list[Acknowledged], int]:
