@@ -20,6 +20,7 @@ def _of(module: str) -> Make:
 
 
 STREAMS: Mapping[str, Make] = {
+    "ai-sdk": _of("ai_sdk.stream"),
     "anthropic": _of("anthropic.stream"),
     "openai-chat": _of("openai_chat.stream"),
     "openai-responses": _of("openai_responses.stream"),

@@ -111,10 +111,15 @@ class OpenAIChatStream:
         return self._completion
 
     def _done(self) -> None:
-        """`[DONE]`: the completion is over, if it ever gave a reason."""
+        """`[DONE]`: the completion is over. Without a finish reason it was cut somewhere before."""
         completion = self._completion
-        if completion is not None and completion.reason is not None and not self._turns.failed:
+        if completion is None or self._turns.failed:
+            return
+        if completion.reason is not None:
             self._finish(completion)
+        else:
+            self._cut(completion)
+            self._turns.fail("The answer ended without a finish reason.", "missing_terminal_event", again=True)
 
     def _finish(self, completion: _Completion) -> None:
         self._completion = None
