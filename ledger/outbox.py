@@ -8,12 +8,11 @@ streams.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
@@ -30,6 +29,7 @@ from ledger.errors import (
     TurnledgerError,
 )
 from ledger.events import MAX_BATCH, JsonObject
+from ledger.receipt import Receipt, again
 from ledger.recorded import EncodedEvent
 from ledger.store.draft import Known
 from ledger.store.leasing import BESIDE, MAIN, Lease
@@ -61,42 +61,6 @@ class Entry(NamedTuple):
     event: EncodedEvent
     begins: bool
     ends: bool
-
-
-class Receipt:
-    """Everything that was put until now: `wait()` for it, or `await` it. Both raise when it could not be
-    stored."""
-
-    def __init__(self, outbox: Outbox, upto: int) -> None:
-        self._outbox = outbox
-        self._upto = upto
-
-    @property
-    def stored(self) -> bool:
-        """Whether it is in the ledger."""
-        return self._outbox.stored >= self._upto
-
-    def wait(self) -> None:
-        """Return when it is stored. Raises `TurnBusy`, `LeaseLost`, `RecordingStopped`, `IdConflict`."""
-        self._outbox.wait(self._upto)
-
-    def __await__(self) -> Generator[object, None, None]:
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-
-        def settle(error: BaseException | None) -> None:
-            if not done.done():
-                if error is None:
-                    done.set_result(None)
-                else:
-                    done.set_exception(error)
-
-        def tell(error: BaseException | None) -> None:
-            with suppress(RuntimeError):  # a loop that is closed: nobody waits any more
-                loop.call_soon_threadsafe(settle, error)
-
-        self._outbox.when(self._upto, tell)
-        yield from done
 
 
 class Outbox:
@@ -305,6 +269,8 @@ class Outbox:
     def _count(self, done: Appended) -> None:
         if done.last_version is not None:
             self.version = done.last_version
+        if done.first_version is not None and done.last_version is not None and not done.replayed:
+            self.added += done.last_version - done.first_version + 1
         self.known += done.known
         self.differing += done.differing
 
@@ -399,11 +365,6 @@ class Outbox:
         self._changed.notify_all()
         for _, call in calls:
             call(again(self._failure))
-
-
-def again(error: TurnledgerError) -> TurnledgerError:
-    """An error for one more thread: raising one object in several would tangle their tracebacks."""
-    return type(error)(**error.attributes)
 
 
 def _as_note(event: EncodedEvent, conversation_id: str) -> EncodedEvent:

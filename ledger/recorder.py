@@ -21,7 +21,8 @@ from types import TracebackType
 from ledger.admission import check_id
 from ledger.errors import TurnledgerError
 from ledger.events import Json, JsonObject, is_terminal_type
-from ledger.outbox import MEMORY_BYTES, PATIENCE_SECONDS, Outbox, Receipt
+from ledger.outbox import MEMORY_BYTES, PATIENCE_SECONDS, Outbox
+from ledger.receipt import Receipt
 from ledger.store import Ledger
 from ledger.store.ledger import LEASE_SECONDS, made_id
 from ledger.turns import Lane, LiveStamps, Turn

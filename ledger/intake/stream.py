@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+from ledger.errors import TurnledgerError
 from ledger.events import JsonObject
 from ledger.intake.lines import Line, split_lines
 from ledger.turns import Recording, StreamStamps
@@ -48,12 +49,23 @@ class Stream:
     """One stream on its way through its adapter, with the ids of its lines and a net under the adapter."""
 
     def __init__(
-        self, make: Make, source_format: str, conversation_id: str, options: StreamOptions = StreamOptions()
+        self,
+        make: Make,
+        source_format: str,
+        conversation_id: str,
+        options: StreamOptions = StreamOptions(),
+        sink: Callable[[JsonObject], None] | None = None,
+        hurry: Callable[[], None] | None = None,
     ) -> None:
         self._stamps = StreamStamps(source_format, options.turn_id or "")
-        self.recording = Recording(conversation_id, self._stamps)
+        self.recording = Recording(conversation_id, self._stamps, sink=sink, hurry=hurry)
         self.lines = self.faults = 0
         self._adapter = make(self.recording, options)
+
+    @property
+    def prefix(self) -> str:
+        """What the ids begin with that the stream's bytes gave."""
+        return self._stamps.prefix
 
     def line(self, line: Line) -> None:
         """Take the next line."""
@@ -61,6 +73,8 @@ class Stream:
         self._stamps.take(line.raw if line.raw is not None else line.digest or b"")
         try:
             self._adapter.line(line)
+        except TurnledgerError:
+            raise  # what is written here cannot be stored
         except Exception as error:  # a fault of ours must not cost the rest of the stream
             self.faults += 1
             text = line.raw.decode(errors="replace") if line.raw is not None else None
@@ -73,6 +87,8 @@ class Stream:
         self._stamps.take(f"\0{end}".encode())
         try:
             self._adapter.end(end)
+        except TurnledgerError:
+            raise
         except Exception as error:
             self.faults += 1
             self.recording.note(

@@ -225,6 +225,15 @@ class Ledger:
             found.setdefault(told.get("agent_id"), told.get("digest", ""))
         return found
 
+    def stored_versions(self, conversation_id: str, event_ids: Sequence[str]) -> dict[str, int]:
+        """The versions of those of the event ids that a conversation has."""
+        standing = self.engine.standing(self.tenant, conversation_id)
+        if standing is None or not event_ids:
+            return {}
+        asked = [EncodedEvent(event_id, "note", None, None, b"") for event_id in event_ids]
+        batch = draft(self.tenant, conversation_id, self.actor, asked, None, "skip")
+        return {known.id: known.version for known in self.engine.known(self.engine.ask, standing, batch)}
+
     @property
     def leases(self) -> Leases:
         """Turns in progress: `begin`, `renew`, `end`, `checkpoint`, `recover` (DESIGN.md 4, 5)."""

@@ -41,7 +41,8 @@ class StreamStamps:
     """
 
     def __init__(self, source_format: str, basis: str = "") -> None:
-        self._format = source_format
+        self.prefix = f"{source_format}:line:"
+        """What every id that is made here begins with, and no other id."""
         self._digest = hashlib.sha256(f"{source_format}\0{basis}".encode("utf-8", "surrogatepass"))
         self._made = 0
 
@@ -67,4 +68,4 @@ class StreamStamps:
         here = self._digest.copy()
         here.update(f"\0{what}\0{self._made}".encode())
         self._made += 1
-        return f"{self._format}:{here.hexdigest()[:32]}"
+        return f"{self.prefix}{here.hexdigest()[:32]}"
