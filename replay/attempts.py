@@ -35,7 +35,7 @@ def superseded(reading: Reading, findings: Findings) -> set[Step]:
 
 def report_superseded(step: Step, cut: int, findings: Findings, answers: Answers) -> None:
     """One diagnostic an attempt, naming the versions that go with it; none for what the cut removes."""
-    mark = findings.mark()
+    mark = len(findings.diagnostics)
     versions: list[int] = []
     for block in step.blocks:
         if findings.any_gone and answers.taken_back(block):
@@ -45,7 +45,7 @@ def report_superseded(step: Step, cut: int, findings: Findings, answers: Answers
             for records in (block.progress, block.unused):
                 versions += (record.version for record in records or ())
     if step.version <= cut and max(versions, default=0) <= cut:
-        findings.back_to(mark)
+        del findings.diagnostics[mark:]
     elif versions:
         said: list[Json] = [*sorted(versions)]
         findings.say("superseded_step_skipped", step.record, step.step_id, versions=said)

@@ -10,7 +10,7 @@ from replay.retractions import Retracted
 
 
 class Findings:
-    """Gathers diagnostics; a step that turns out to be cut away takes its own back (`mark`, `back_to`)."""
+    """Gathers diagnostics, and answers what was taken back."""
 
     def __init__(self, retracted: Retracted, turns: Mapping[str, Turn]) -> None:
         self.diagnostics: list[Diagnostic] = []
@@ -31,11 +31,3 @@ class Findings:
         turn = self._turns.get(record.turn_id) if record.turn_id is not None else None
         if turn is not None and turn.ended_before(record.version):
             self.say("after_terminal", record, step_id)
-
-    def mark(self) -> int:
-        """A point to go back to."""
-        return len(self.diagnostics)
-
-    def back_to(self, mark: int) -> None:
-        """Forget what was said since `mark`: what a compaction cuts away has no diagnostics."""
-        del self.diagnostics[mark:]

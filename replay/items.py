@@ -41,7 +41,7 @@ class Turn:
         self.inferred: RecordedEvent | None = None  # counts only while it is the turn's last event
         self.steps: list[Step] = []  # in order of place, legacy groups included
         self.named: dict[str, Step] = {}
-        self.unstepped: list[Call] = []  # calls without a step id (rule 10)
+        self.unstepped: list[Call] | None = None  # calls without a step id (rule 10)
         self.retried = False  # a step of it is named by a retry or a retryable error
 
     def ended_before(self, version: int) -> bool:

@@ -5,22 +5,25 @@ from collections.abc import Sequence
 from replay.items import Block, Call, HostedResult, Thinking, Words
 
 
-def ordered(blocks: Sequence[Block]) -> tuple[list[Block], bool]:
-    """The blocks in message order, and whether that order was recorded.
+def ordered(blocks: list[Block]) -> tuple[list[Block], bool]:
+    """The blocks (given in ledger order) in message order, and whether that order was recorded.
 
     By `block_index` when every block has one (a hosted result may go without: it follows its call); else
-    thinking, hosted calls with their results, text, calls, each kind in ledger order.
+    thinking, hosted calls with their results, text, calls, each kind in ledger order. May give `blocks` back.
     """
-    indexed = True
+    last = -1
+    rising = True  # already in the order of the indexes
     for block in blocks:
-        if block.event.block_index is None and not isinstance(block, HostedResult):
-            indexed = False
-            break
-    if len(blocks) == 1:
-        return list(blocks), indexed
-    if indexed:
-        return sorted(blocks, key=_place), True
-    return _by_kind(blocks), False
+        index = block.event.block_index
+        if index is None:
+            if not isinstance(block, HostedResult):
+                return (blocks if len(blocks) == 1 else _by_kind(blocks)), False
+            rising = False
+        elif index < last:
+            rising = False
+        else:
+            last = index
+    return (blocks if rising else sorted(blocks, key=_place)), True
 
 
 def _place(block: Block) -> tuple[int, int, int]:

@@ -65,7 +65,7 @@ class Reading:
 
     def read(self, records: Iterable[RecordedEvent]) -> None:
         """Take in the events of the conversation, in version order."""
-        lane, turns, handlers = self.lane, self.turns, _HANDLERS
+        lane, turns, handlers, apart_handlers = self.lane, self.turns, _IN_TURN, _APART
         turn: Turn | None = None
         version = 0
         for record in records:
@@ -90,17 +90,25 @@ class Reading:
                     if turn is None:
                         turn = turns[turn_id] = Turn(turn_id, version)
                 turn.last_version = version
-                if kind is not ToolResult:
-                    step_id = event.step_id
-                    if step_id is not None:
+                step_id = event.step_id
+                if step_id is None:
+                    step = None
+                    if self._group is not None and self._group.turn is not turn and kind is not ToolResult:
                         self._group = None
-                        if kind is not UserMessage:
-                            self._named(turn, step_id, record)
-                    elif self._group is not None and self._group.turn is not turn:
-                        self._group = None
-            handler = handlers.get(kind)
-            if handler is not None:
-                handler(self, record, event, turn)
+                elif kind is ToolResult:  # its step is that of its call
+                    step = None
+                else:
+                    self._group = None
+                    step = turn.named.get(step_id)
+                    if step is None and kind is not UserMessage:
+                        step = self._begin(turn, step_id, record)
+                handler = handlers.get(kind)
+                if handler is not None:
+                    handler(self, record, event, turn, step)
+            else:
+                apart = apart_handlers.get(kind)
+                if apart is not None:
+                    apart(self, record, event)
         self.version = version
 
     def user_after(self, turn_id: str, version: int) -> bool:
@@ -109,10 +117,7 @@ class Reading:
         return last[1] > version
 
     def _named(self, turn: Turn, step_id: str, record: RecordedEvent) -> Step:
-        step = turn.named.get(step_id)
-        if step is None:
-            step = turn.named[step_id] = self._begin(turn, step_id, record)
-        return step
+        return turn.named.get(step_id) or self._begin(turn, step_id, record)
 
     def _begin(self, turn: Turn, step_id: str | None, record: RecordedEvent) -> Step:
         step = Step(turn, step_id, record)
@@ -120,6 +125,8 @@ class Reading:
         self._last_step = step
         self._opened = True
         turn.steps.append(step)
+        if step_id is not None:
+            turn.named[step_id] = step
         self.items.append(step)
         return step
 
@@ -133,7 +140,7 @@ class Reading:
             self._group_text = False
         return self._group
 
-    def _user(self, record: RecordedEvent, event: UserMessage, turn: Turn) -> None:
+    def _user(self, record: RecordedEvent, event: UserMessage, turn: Turn, _step: Step | None) -> None:
         self._opened = True
         self._group = None
         if self._last_user[0] != event.turn_id:
@@ -143,43 +150,38 @@ class Reading:
         if event.step_id is not None:
             self._named(turn, event.step_id, record)
 
-    def _system(self, record: RecordedEvent, event: SystemMessage, _turn: Turn | None) -> None:
+    def _system(self, record: RecordedEvent, event: SystemMessage, *_: object) -> None:
         entry = Entry("system", record, content_parts(event.content))
         if self._opened:
             self.items.append(entry)
         else:
             self.system.append(entry)
 
-    def _thinking(self, record: RecordedEvent, event: ThinkingComplete, turn: Turn) -> None:
-        if event.step_id is not None:
-            step = turn.named[event.step_id]
-        else:
+    def _thinking(self, record: RecordedEvent, event: ThinkingComplete, turn: Turn, step: Step | None) -> None:
+        if step is None:
             if self._group_text and not self._group_open:
                 self._group = None
             step = self._legacy(turn, record)
         step.blocks.append(Thinking(record, event, step))
 
-    def _text(self, record: RecordedEvent, event: TextComplete, turn: Turn) -> None:
-        if event.step_id is not None:
-            step = turn.named[event.step_id]
-        else:
+    def _text(self, record: RecordedEvent, event: TextComplete, turn: Turn, step: Step | None) -> None:
+        if step is None:
             step = self._legacy(turn, record)
             self._group_text = True
         step.blocks.append(Words(record, event, step))
 
-    def _call(self, record: RecordedEvent, event: ToolStart, turn: Turn) -> None:
-        if event.step_id is not None:
-            step = turn.named[event.step_id]
+    def _call(self, record: RecordedEvent, event: ToolStart, turn: Turn, step: Step | None) -> None:
+        if step is not None:
             call = Call(record, event, step)
         else:
             step = self._legacy(turn, record)
             call = Call(record, event, step)
             self._group_open += 1
-            turn.unstepped.append(call)
+            turn.unstepped = _added(turn.unstepped, call)
         step.blocks.append(call)
         self._calls.add(call)
 
-    def _result(self, record: RecordedEvent, event: ToolResult, turn: Turn) -> None:
+    def _result(self, record: RecordedEvent, event: ToolResult, turn: Turn, _step: Step | None) -> None:
         call = self._calls.find(event.tool_call_id, turn)
         if call is None:
             self.orphans.append(record)
@@ -197,7 +199,10 @@ class Reading:
             else:
                 call.unused = _added(call.unused, record)
         elif final:
-            call.finals = _added(call.finals, record)
+            if call.finals is None:
+                call.finals = [record]
+            else:
+                call.finals.append(record)
         else:
             call.progress = _added(call.progress, record)
         first = final and not call.answered
@@ -233,7 +238,7 @@ class Reading:
             call.hosted_result = HostedResult(record, event, step, call)
             step.blocks.append(call.hosted_result)
 
-    def _approval(self, record: RecordedEvent, event: ToolApproval, turn: Turn) -> None:
+    def _approval(self, record: RecordedEvent, event: ToolApproval, turn: Turn, _step: Step | None) -> None:
         if event.decision not in ("denied", "approved"):
             return
         call = self._calls.find(event.tool_call_id, turn)
@@ -241,11 +246,10 @@ class Reading:
         if call is not None and not call.hosted and self.last_place <= call.version:
             call.denied = record if event.decision == "denied" else None
 
-    def _step_start(self, record: RecordedEvent, event: StepStart, turn: Turn) -> None:
-        if event.step_id is None:  # a legacy source: it speaks of the group that begins next
+    def _step_start(self, record: RecordedEvent, event: StepStart, turn: Turn, step: Step | None) -> None:
+        if step is None:  # a legacy source: it speaks of the group that begins next
             self._unnamed = (turn, event)
             return
-        step = turn.named[event.step_id]
         self._take_source(step, event)
         if event.retry_of is not None:
             replaced = turn.named.get(event.retry_of)
@@ -266,19 +270,19 @@ class Reading:
         step.replaced_by = _added(step.replaced_by, record)
         step.turn.retried = self.any_retry = True
 
-    def _step_finish(self, record: RecordedEvent, event: StepFinish, turn: Turn) -> None:
-        if event.step_id is not None:
-            turn.named[event.step_id].finish = record
+    def _step_finish(self, record: RecordedEvent, _event: StepFinish, turn: Turn, step: Step | None) -> None:
+        if step is not None:
+            step.finish = record
         elif self._group is not None and self._group.turn is turn:
             self._group.finish = record
 
-    def _error(self, record: RecordedEvent, event: Error, turn: Turn) -> None:
+    def _error(self, record: RecordedEvent, event: Error, turn: Turn, step: Step | None) -> None:
         if not event.retryable:
-            self._terminal(record, event, turn)
-        elif event.step_id is not None:
-            self._replace(turn.named[event.step_id], record)
+            self._terminal(record, event, turn, step)
+        elif step is not None:
+            self._replace(step, record)
 
-    def _terminal(self, record: RecordedEvent, event: BaseEvent, turn: Turn) -> None:
+    def _terminal(self, record: RecordedEvent, event: BaseEvent, turn: Turn, _step: Step | None) -> None:
         if event.source is not None and event.source.get("inferred") is True:
             turn.inferred = record
         elif turn.terminal is None:
@@ -286,16 +290,16 @@ class Reading:
         else:
             self.diagnostics.append(diagnostic("extra_terminal", record))
 
-    def _compaction(self, record: RecordedEvent, _event: Compaction, _turn: Turn | None) -> None:
+    def _compaction(self, record: RecordedEvent, *_: object) -> None:
         self.compactions.append(record)
 
-    def _retraction(self, record: RecordedEvent, _event: Retraction, _turn: Turn | None) -> None:
+    def _retraction(self, record: RecordedEvent, *_: object) -> None:
         self.retractions.append(record)
 
-    def _context(self, record: RecordedEvent, _event: Context, _turn: Turn | None) -> None:
+    def _context(self, record: RecordedEvent, *_: object) -> None:
         self.contexts.append(record)
 
-    def _unknown(self, record: RecordedEvent, _event: UnknownEvent, _turn: Turn | None) -> None:
+    def _unknown(self, record: RecordedEvent, *_: object) -> None:
         self.diagnostics.append(diagnostic("unknown_event_skipped", record, type=record.type))
 
 
@@ -307,10 +311,18 @@ def _added(items: list[_T] | None, item: _T) -> list[_T]:
     return items
 
 
-_HANDLERS: dict[type[BaseEvent], Callable[..., None]] = {
-    UserMessage: Reading._user,
+_APART: dict[type[BaseEvent], Callable[..., None]] = {
     SystemMessage: Reading._system,
     Context: Reading._context,
+    Compaction: Reading._compaction,
+    Retraction: Reading._retraction,
+    UnknownEvent: Reading._unknown,
+}
+"""What is done with the types that need no turn."""
+
+_IN_TURN: dict[type[BaseEvent], Callable[..., None]] = {
+    **_APART,
+    UserMessage: Reading._user,
     StepStart: Reading._step_start,
     ThinkingComplete: Reading._thinking,
     TextComplete: Reading._text,
@@ -321,8 +333,5 @@ _HANDLERS: dict[type[BaseEvent], Callable[..., None]] = {
     Complete: Reading._terminal,
     Abort: Reading._terminal,
     Error: Reading._error,
-    Compaction: Reading._compaction,
-    Retraction: Reading._retraction,
-    UnknownEvent: Reading._unknown,
 }
 """What each type does beside giving its step a place; the types that are not here do nothing."""

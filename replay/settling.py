@@ -147,10 +147,10 @@ class Settling:
         if step in self._superseded:
             report_superseded(step, self.cut, self.findings, self.answers)
             return False
-        mark, waiting = self.findings.mark(), len(self.answers.pending)
+        mark, waiting = len(self.findings.diagnostics), len(self.answers.pending)
         kept = self._keep(step)
         if step.version <= self.cut and _reach(kept) <= self.cut:
-            self.findings.back_to(mark)
+            del self.findings.diagnostics[mark:]  # what a compaction cuts away has no diagnostics
             del self.answers.pending[waiting:]
             for block in kept:
                 if isinstance(block, Call):
@@ -188,17 +188,15 @@ class Settling:
                 self.answers.check_used(block.record, block.event, block.call)
                 kept.append(block)
                 continue
+            elif isinstance(block, Thinking):
+                if is_nothing(block):
+                    findings.say("empty_thinking_skipped", block.record)
+                    continue
+                if turn.unstepped is not None and block.signed and self._has_unstepped(turn):  # rule 10
+                    findings.say("signed_thinking_in_tool_turn_skipped", block.record)
+                    continue
             elif is_nothing(block):
-                kind = "thinking" if isinstance(block, Thinking) else "text"
-                findings.say(f"empty_{kind}_skipped", block.record)
-                continue
-            elif (
-                turn.unstepped
-                and isinstance(block, Thinking)
-                and block.signed
-                and self._has_unstepped(turn)  # rule 10
-            ):
-                findings.say("signed_thinking_in_tool_turn_skipped", block.record)
+                findings.say("empty_text_skipped", block.record)
                 continue
             if ended is not None and block.version > ended:
                 findings.say("after_terminal", block.record)
@@ -210,7 +208,7 @@ class Settling:
         known = self._unstepped.get(turn)
         if known is None:
             gone = self.findings.gone
-            known = any(not gone(call.record, call.step) for call in turn.unstepped)
+            known = any(not gone(call.record, call.step) for call in turn.unstepped or ())
             self._unstepped[turn] = known
         return known
 
