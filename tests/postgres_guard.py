@@ -26,7 +26,7 @@ START_SECONDS = 60.0
 PR_SET_PDEATHSIG = 1
 
 
-class Stopped(Exception):  # noqa: N818 - a request, not an error
+class Stopped(Exception):
     """Asked to stop."""
 
 
