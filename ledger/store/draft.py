@@ -1,8 +1,7 @@
 """A batch on its way into the store: checked, then sealed into the chain. No I/O here."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from ledger import chain
@@ -38,8 +37,7 @@ class Standing(NamedTuple):
         return self.cid
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A batch for one conversation: its events, and on what terms they are appended."""
 
     tenant: str
@@ -59,8 +57,7 @@ class Draft:
     def without(self, places: set[int], differing: int) -> "Draft":
         """The batch without the events at `places`, which are known; `differing` of them have another body."""
         keep = [at for at in range(len(self.events)) if at not in places]
-        return replace(
-            self,
+        return self._replace(
             events=[self.events[at] for at in keep],
             fork=None if 0 in places else self.fork,
             skipped=self.skipped + len(places),
@@ -69,7 +66,7 @@ class Draft:
 
     def part(self, start: int, end: int) -> "Draft":
         """The events from place `start` to before `end`."""
-        return replace(self, events=self.events[start:end])
+        return self._replace(events=self.events[start:end])
 
 
 class Sealed(NamedTuple):
@@ -139,20 +136,18 @@ def draft(
     """
     if len(events) > MAX_BATCH:
         raise BatchTooLarge(field="batch", limit=MAX_BATCH, actual=len(events))
-    kept = [event for event in events if event[1] not in DELTA_TYPES]
-    for event_id, _, _, _, _ in kept:
-        if not (event_id.isprintable() and 0 < len(event_id) <= MAX_ID_LENGTH):
-            check_id("id", event_id)
-    names = {("type", event[1]) for event in kept}
-    names.update(("turn_id", event[2]) for event in kept if event[2] is not None)
-    names.update(("step_id", event[3]) for event in kept if event[3] is not None)
-    for field, name in names:
-        if not (name.isprintable() and 0 < len(name) <= MAX_ID_LENGTH):
-            check_id(field, name)
-    fork = _fork(kept)
+    kept = events
+    if not DELTA_TYPES.isdisjoint([event[1] for event in events]):
+        kept = [event for event in events if event[1] not in DELTA_TYPES]
+    ids, kinds, turns, steps, _ = zip(*kept, strict=True) if kept else ((),) * 5
+    _check_ids("id", ids)
+    _check_ids("type", set(kinds))
+    _check_ids("turn_id", set(turns))
+    _check_ids("step_id", set(steps))
+    fork = _fork(kept) if "fork" in kinds else None
     repeated: set[int] = set()
     differing = 0
-    if len({event[0] for event in kept}) < len(kept):
+    if len(set(ids)) < len(kept):
         repeated, differing = _repeated(conversation_id, kept, known)
     made = Draft(
         tenant,
@@ -166,6 +161,13 @@ def draft(
         live=len(events) - len(kept),
     )
     return made.without(repeated, differing) if repeated else made
+
+
+def _check_ids(field: str, names: Collection[str | None]) -> None:
+    for name in names:
+        # The common case first: checking in full would cost as much as hashing.
+        if name is not None and not (name.isprintable() and 0 < len(name) <= MAX_ID_LENGTH):
+            check_id(field, name)
 
 
 def _repeated(conversation_id: str, events: Sequence[EncodedEvent], known: Known) -> tuple[set[int], int]:
@@ -184,11 +186,9 @@ def _repeated(conversation_id: str, events: Sequence[EncodedEvent], known: Known
     return repeated, differing
 
 
-def _fork(events: Sequence[EncodedEvent]) -> tuple[str, int] | None:
+def _fork(events: Sequence[EncodedEvent]) -> tuple[str, int]:
     if any(event[1] == "fork" for event in events[1:]):
         raise InvalidEvent(field="type", problem="a fork is the first event of a branch, not a later one")
-    if not events or events[0].type != "fork":
-        return None
     body = json.loads(events[0].body)
     return body["source_conversation_id"], body["source_version"]
 

@@ -1,6 +1,7 @@
 """What an engine does for the ledger, and what both engines do alike: what a batch meets, and the roots of a
 branch."""
 
+import itertools
 import os
 import threading
 import time
@@ -90,7 +91,9 @@ class Engine(ABC):
 
     def __init__(self) -> None:
         self.appends = 0
-        """Counts the appends of this process; with `wait_for_append` a follower misses none."""
+        """Changes with every append of this process; with `wait_for_append` a follower misses none."""
+        self._count = itertools.count(1)
+        self._followers = 0
         self._appended = threading.Condition()
         self._standings: dict[tuple[str, str], Standing] = {}
         self._leases: dict[
@@ -215,9 +218,10 @@ class Engine(ABC):
         if len(self._standings) >= MOST_STANDINGS:
             self._standings.clear()
         self._standings[standing.tenant, standing.id] = standing
-        with self._appended:
-            self.appends += 1
-            self._appended.notify_all()
+        self.appends = next(self._count)
+        if self._followers:
+            with self._appended:
+                self._appended.notify_all()
 
     def remember(self, standing: Standing, held: list[Held]) -> None:
         """Remember a conversation after its leases changed."""
@@ -225,9 +229,15 @@ class Engine(ABC):
         self.appended(standing)
 
     def wait_for_append(self, seen: int, seconds: float) -> bool:
-        """Wait until this process has appended more than `seen` times, at most so long; whether it has."""
+        """Wait until this process appends again since `appends` was `seen`, at most so long; whether it
+        has."""
         with self._appended:
-            return self.appends != seen or (self._appended.wait(seconds) and self.appends != seen)
+            # First to be counted, then to look: who appends now either sees the follower or is seen by it.
+            self._followers += 1
+            try:
+                return self.appends != seen or (self._appended.wait(seconds) and self.appends != seen)
+            finally:
+                self._followers -= 1
 
     def remembered(self, batch: Draft) -> Standing | None:
         """Where a conversation stood last, when a batch may be sealed on that alone."""
