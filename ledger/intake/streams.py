@@ -24,4 +24,5 @@ STREAMS: Mapping[str, Make] = {
     "anthropic": _of("anthropic.stream"),
     "openai-chat": _of("openai_chat.stream"),
     "openai-responses": _of("openai_responses.stream"),
+    "pi": _of("pi.stream"),
 }

@@ -1,10 +1,10 @@
 """When a prompt to pi is answered, and with what: the state table of specs/pi.md 2.3 over the records of its
 stream.
 
-A `turn_end` only records. `agent_end` decides when its last message stopped by itself or was aborted and no retry
-follows; else it records too, because retries and overflow recovery go on after it. `agent_settled` decides with
-what is recorded, and so does the end of the stream. Text of a step that ended in tool calls is never an answer,
-unless the run ended there. Pure: no clock, so the timers of the table are the reader's.
+A `turn_end` only records. `agent_end` decides when its last message stopped by itself or was aborted and no
+retry follows; else it records too, because retries and overflow recovery go on after it. `agent_settled`
+decides with what is recorded, and so does the end of the stream. Text of a step that ended in tool calls is
+never an answer, unless the run ended there. Pure: no clock, so the timers of the table are the reader's.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NO_ANSWER = "The stream ended without an answer."
 
 
 class Outcome(NamedTuple):
-    """How a prompt ended. `text` is the answer, what there was of it, or the error's message; `reason` pi's stop
-    reason, or None where the stream itself ended."""
+    """How a prompt ended. `text` is the answer, what there was of it, or the error's message; `reason` is pi's
+    stop reason, or None where the stream itself ended."""
 
     kind: Kind
     text: str
@@ -34,8 +34,8 @@ class Outcome(NamedTuple):
 class Prompt:
     """One prompt: give it every record until it has an `outcome`.
 
-    `prompt_id` is the id of the command that sent it (`--mode rpc`); records before the response to it belong to
-    earlier prompts. Without one the first activity counts.
+    `prompt_id` is the id of the command that sent it (`--mode rpc`); records before the response to it belong
+    to earlier prompts. Without one the first activity counts.
     """
 
     def __init__(self, prompt_id: str | None = None) -> None:
@@ -45,8 +45,8 @@ class Prompt:
         self.stray = False
         """Whether the last record given was a marker left over from before."""
         self.over = False
-        """Whether its run is over without an outcome and nothing that came since says that it goes on: another
-        run would be another prompt's."""
+        """Whether its run is over without an outcome, and nothing since says that it goes on: another run would
+        be another prompt's."""
         self._id = prompt_id
         self._fenced = prompt_id is None
         self._recorded: Outcome | None = None

@@ -8,13 +8,14 @@ attempt follows, and a turn that a new prompt found open is closed then, by a te
 """
 
 from collections.abc import Callable
+from typing import cast
 
 from ledger.events import Json, JsonObject
 from ledger.intake.mending import as_text
 from ledger.intake.pi.assistant import step_events, stop_reason
 from ledger.intake.pi.maker import Maker, call_id, ms_of
 from ledger.intake.pi.records import Record
-from ledger.intake.pi.runtime import bash_message, injected
+from ledger.intake.pi.runtime import bash_message, content_of, injected
 from ledger.intake.pi.state import State, Turn
 
 Boundary = Callable[[JsonObject], int]
@@ -72,7 +73,7 @@ class Path:
         if role in ("custom", "hookMessage"):
             return self._injected(maker, injected(maker, value, message))
         if role == "system":
-            system: JsonObject = {"content": _content(message.get("content"))}
+            system: JsonObject = {"content": cast(Json, content_of(message.get("content")))}
             return [maker.event("system_message", "system", system, pi=_rest(message, "content"))]
         return [maker.note("message", f"a message of role {as_text(role)}", value)]
 
@@ -82,7 +83,7 @@ class Path:
         turn = self.state.turn
         said: JsonObject = {
             "turn_id": turn.id if turn is not None else maker.key,
-            "content": _content(message.get("content")),
+            "content": cast(Json, content_of(message.get("content"))),
             "message_id": maker.key,
             "steering": steering or None,
         }
@@ -215,15 +216,6 @@ def damaged(maker: Maker, raw: bytes | None, length: int) -> JsonObject:
     text = raw.decode(errors="replace")
     changed: Json = ["entry"] if "\ufffd" in text else None
     return maker.note("damaged", "a line that is not a record", text, fields={"normalized": changed})
-
-
-def _content(content: Json) -> Json:
-    """Content as a user message may hold it: text, or blocks that each name their type."""
-    if isinstance(content, list) and all(
-        isinstance(block, dict) and isinstance(block.get("type"), str) for block in content
-    ):
-        return content
-    return as_text(content)
 
 
 def _rest(value: JsonObject, *mapped: str) -> JsonObject:

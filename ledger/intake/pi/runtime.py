@@ -4,6 +4,8 @@ pi sends all of these as user messages; they are recorded with origin `runtime`,
 was given.
 """
 
+from typing import cast
+
 from ledger.events import Json, JsonObject
 from ledger.intake.mending import as_text
 from ledger.intake.pi.maker import Maker
@@ -34,18 +36,24 @@ def bash_text(message: JsonObject) -> str:
 
 def injected(maker: Maker, entry: JsonObject, holder: JsonObject, name: str = "content") -> JsonObject:
     """The message whose content is field `name` of `holder`; what else the entry says stays beside it."""
-    content = holder.get(name)
-    blocks = isinstance(content, list) and all(
-        isinstance(block, dict) and isinstance(block.get("type"), str) for block in content
-    )
+    content = content_of(holder.get(name))
     pi = {key: value for key, value in holder.items() if key not in (name, "id", "parentId", "timestamp")}
     pi.setdefault("type", entry.get("type"))
-    return _message(maker, content if blocks else as_text(content), pi, hidden=False)
+    return _message(maker, content, pi, hidden=False)
 
 
-def _message(maker: Maker, content: Json, pi: JsonObject, *, hidden: bool) -> JsonObject:
+def content_of(content: Json) -> str | list[JsonObject]:
+    """Content as a user message may hold it: text, or blocks that each name their type."""
+    if isinstance(content, list):
+        blocks = [block for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
+        if len(blocks) == len(content):
+            return blocks
+    return as_text(content)
+
+
+def _message(maker: Maker, content: str | list[JsonObject], pi: JsonObject, *, hidden: bool) -> JsonObject:
     said: JsonObject = {
-        "content": content,
+        "content": cast(Json, content),
         "message_id": maker.key,
         "origin": "runtime",
         "visibility": "hidden" if hidden else None,
