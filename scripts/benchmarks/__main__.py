@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import click
 from rich.console import Console
 
-from scripts.benchmarks import appending, folding, memory, reading, report, showing
+from scripts.benchmarks import appending, folding, memory, reading, recording, report, showing
 from scripts.benchmarks.measure import Figure
 from scripts.benchmarks.settings import Settings
 
@@ -21,6 +21,8 @@ CASES: dict[str, Callable[[Settings], Iterator[Figure]]] = {
     "show-postgres": showing.show_postgres,
     "show-sqlite": showing.show_sqlite,
     "memory": memory.memory,
+    "record-loop": recording.recording,
+    "record-stream": recording.stream,
 }
 
 

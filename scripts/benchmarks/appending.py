@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ledger.admission import admit
+from ledger.admission import admit, parse_line
+from ledger.events import encode
 from scripts.benchmarks.contenders import CONTENDERS, RAW, make_tables
 from scripts.benchmarks.corpus import Corpus
 from scripts.benchmarks.measure import Figure, Rounds, Target, interleave
@@ -105,8 +107,17 @@ def append_sqlite(settings: Settings) -> Iterator[Figure]:
 
 def encoding(settings: Settings) -> Iterator[Figure]:
     """What comes before an append from outside: checking the limits, validating, encoding."""
-    count = 500 if settings.quick else 4000
+    count = settings.size(4000, quick=500)
     events = list(Corpus().conversation("c", count))
     size = sum(len(admit(event, "c", "x").body) for event in events) / count
-    found = interleave({"admit": lambda: lambda: [admit(event, "c", "x") for event in events]}, settings.rounds)
-    yield found.plain("encode and validate", "admit", count, note=f"{size:.0f} bytes an event")
+    bodies = [encode(event) for event in events]
+    contenders = {
+        "bare encode": lambda: lambda: [encode(event) for event in events],
+        "admit events": lambda: lambda: [admit(event, "c", "x") for event in events],
+        "parse and admit lines": lambda: lambda: [admit(parse_line(body), "c", "x") for body in bodies],
+    }
+    rounds = interleave(contenders, settings.rounds, time.process_time)
+    case = "encode and validate, CPU time"
+    yield rounds.plain(case, "bare encode", count, note=f"{size:.0f} bytes an event")
+    for name in list(contenders)[1:]:
+        yield rounds.compare(case, name, "bare encode", count, None, speed=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 from ledger import RecordedEvent
@@ -54,8 +55,8 @@ def fold(settings: Settings) -> Iterator[Figure]:
         "plan+render anthropic": fresh(lambda events: replay(events, "c", anthropic, plain)),
         "the same with fingerprints": fresh(lambda events: replay(events, "c", anthropic)),
     }
-    rounds = interleave(contenders, settings.rounds)
-    case = f"{count:,} events, decode included"
+    rounds = interleave(contenders, settings.rounds, time.process_time)
+    case = f"{count:,} events, decode included, CPU time"
     bounds = {"fold": 2.5, "plan+render neutral": 2.5, "plan+render anthropic": 2.5}
     yield rounds.plain(case, "bare decode", count)
     for name in list(contenders)[1:]:
