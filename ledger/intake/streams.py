@@ -22,6 +22,7 @@ def _of(module: str) -> Make:
 STREAMS: Mapping[str, Make] = {
     "ai-sdk": _of("ai_sdk.stream"),
     "anthropic": _of("anthropic.stream"),
+    "claude-code": _of("claude_code.stream"),
     "openai-chat": _of("openai_chat.stream"),
     "openai-responses": _of("openai_responses.stream"),
     "pi": _of("pi.stream"),

@@ -12,8 +12,8 @@ from ledger.events import Json, JsonObject
 from ledger.intake.mending import as_text
 from ledger.intake.pi.assistant import FINISHED, MAPPED, stop_reason
 from ledger.intake.pi.blocks import blocks_of, counts_of, mapped_block, name_of
-from ledger.intake.pi.maker import time_of
 from ledger.intake.pi.outcome import error_of
+from ledger.intake.times import time_of
 from ledger.turns import Step, Turn
 
 _SCRATCH = frozenset({"partialJson", "partialArgs", "index", "streamIndex"})

@@ -3,8 +3,9 @@
 from ledger.events import Json, JsonObject
 from ledger.intake.mending import as_text
 from ledger.intake.pi.blocks import blocks_of, counts_of, mapped_block, name_of
-from ledger.intake.pi.maker import Maker, time_of
+from ledger.intake.pi.maker import Maker
 from ledger.intake.pi.state import State
+from ledger.intake.times import time_of
 
 MAPPED = frozenset({"role", "content", "api", "provider", "model", "usage", "responseId"})
 FINISHED = frozenset({"stop", "length", "toolUse"})

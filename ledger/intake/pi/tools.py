@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ledger.events import Json, JsonObject
 from ledger.intake.mending import as_text
-from ledger.intake.pi.maker import call_id, time_of
+from ledger.intake.pi.maker import call_id
+from ledger.intake.times import time_of
 from ledger.turns import Turn
 
 _MAPPED = frozenset(
