@@ -132,8 +132,10 @@ def draft(
     """Check a batch; deltas are left out and counted, with `known="skip"` repeated ids too.
 
     Raises `BatchTooLarge`, `InvalidEvent` (an id or a type that cannot be stored, a fork that is not the first
-    event), `IdConflict` (an id twice).
+    event), `IdConflict` (an id twice), `ValueError` for another `known`.
     """
+    if known not in ("conflict", "skip"):
+        raise ValueError(f'known is "conflict" or "skip", not {known!r}')
     if len(events) > MAX_BATCH:
         raise BatchTooLarge(field="batch", limit=MAX_BATCH, actual=len(events))
     kept = events

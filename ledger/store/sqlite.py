@@ -83,7 +83,7 @@ class SqliteEngine(Engine):
         shared = len(requests) > 1
         connection = self._writing()
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            self.file.begin(connection)
             try:
                 stored = [self._store(connection, request, shared) for request in requests]
                 connection.execute("COMMIT")
@@ -130,7 +130,7 @@ class SqliteEngine(Engine):
             connection.execute("ROLLBACK TO request")
         else:
             connection.execute("ROLLBACK")
-            connection.execute("BEGIN IMMEDIATE")
+            self.file.begin(connection)
 
     def _insert(
         self, connection: sqlite3.Connection, batch: Draft, sealed: Sealed
@@ -181,7 +181,7 @@ class SqliteEngine(Engine):
         """As `Engine.transaction`."""
         with self._group.alone(), self.file.errors():
             connection = self._writing()
-            connection.execute("BEGIN IMMEDIATE")
+            self.file.begin(connection)
             try:
                 yield cast(Connection, connection)
                 connection.execute("COMMIT")

@@ -26,6 +26,9 @@ APPLICATION_ID = 0x544C4752
 BUSY_SECONDS = 60.0
 """How long an append waits for other processes before it gives up."""
 
+BUSY_SLEEP = (0.0005, 0.004)
+"""Between two looks, at least and at most, in seconds."""
+
 Answer = TypeVar("Answer")
 
 _MAGIC = b"SQLite format 3\0"
@@ -42,7 +45,24 @@ class SqliteFile:
         """A connection that writes; every commit is synced."""
         connection = self._connect("mode=rw")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA busy_timeout = 0")  # `begin` waits
         return connection
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Begin a write transaction, waiting for other processes. Raises `sqlite3.Error`.
+
+        SQLite's own waiting sleeps longer each time, up to 100 ms: among several busy writers the one that came
+        first would starve. Short random sleeps give all the same chance.
+        """
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(random.uniform(*BUSY_SLEEP))  # noqa: S311 - to be out of step
 
     def reader(self) -> sqlite3.Connection:
         """A connection that only reads; also where the file and its folder may not be written."""
