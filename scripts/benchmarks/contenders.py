@@ -142,7 +142,7 @@ def raw_sqlite(url: str) -> sqlite3.Connection:
     return connection
 
 
-def stock_recorder(url: str, create: bool):  # type: ignore[no-untyped-def]
+def stock_recorder(url: str, create: bool):
     """The recorder and how to close it. Its table cannot be made by several at once."""
     if url.startswith("sqlite"):
         from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore

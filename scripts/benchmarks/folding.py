@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 from ledger import RecordedEvent
 from ledger.events import decode
-from projections.conversation import State, apply, changes
+from projections.conversation import apply, changes
+from projections.state import State
 from replay.options import Options
 from replay.result import replay
 from scripts.benchmarks.corpus import encoded, recorded

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ledger import Ledger, RecordedEvent
-from projections.conversation import State, apply, changes
+from projections.conversation import apply, changes
+from projections.state import State
 from scripts.benchmarks.corpus import encoded
 from scripts.benchmarks.measure import Figure, in_process, peak_rss_mb
 from scripts.benchmarks.settings import Settings
@@ -95,7 +96,7 @@ def main(name: str, url: str, count: int) -> dict[str, float]:
                 ledger.append_encoded("c", batch[at : at + 5_000])
             progress = list(_progress(count))
             for at in range(0, count, 5_000):
-                ledger.append("progress", progress[at : at + 5_000])  # type: ignore[arg-type]
+                ledger.append("progress", progress[at : at + 5_000])
             return {}
         conversation = "progress" if name == "fold into few rows" else "c"
         for _ in zip(range(10), ledger.read(conversation), strict=False):

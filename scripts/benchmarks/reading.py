@@ -69,7 +69,7 @@ def _read(engine: str, url: str, settings: Settings) -> Iterator[Figure]:
         )
 
 
-def _stream(number: int):  # type: ignore[no-untyped-def]
+def _stream(number: int):
     from uuid import uuid5
 
     return uuid5(NAMESPACE, f"s{number}")
@@ -114,11 +114,11 @@ def _compare(
         return lambda: run
 
     def drain() -> None:
-        for _ in ours():  # type: ignore[attr-defined]
+        for _ in ours():
             pass
 
     def decoded() -> None:
-        for recorded in ours():  # type: ignore[attr-defined]
+        for recorded in ours():
             recorded.event  # noqa: B018 - decoding is what is measured
 
     contenders = {

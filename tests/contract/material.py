@@ -16,7 +16,7 @@ def said(conversation_id: str, event_id: str | None, text: str = "hello", **fiel
         turn_id="t1",
         id=event_id,
         content=text,
-        **fields,  # type: ignore[arg-type]
+        **fields,
     )
 
 

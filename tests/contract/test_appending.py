@@ -88,13 +88,13 @@ def test_a_refused_batch_leaves_nothing_and_no_hole(ledger: Ledger) -> None:
     refusals: list[tuple[str, list[object], int | None, type[Exception]]] = [
         ("c", [*several("c", "b"), result("c", "x", float("nan"))], None, NotFinite),
         ("c", [*several("c", "b"), said("c", "a", "another body")], None, IdConflict),
-        ("c", several("c", "b"), 7, VersionConflict),  # type: ignore[list-item]
-        ("c", several("c", "b", "b"), None, IdConflict),  # type: ignore[list-item]
+        ("c", several("c", "b"), 7, VersionConflict),
+        ("c", several("c", "b", "b"), None, IdConflict),
         ("new", [*several("new", "b"), result("new", "x", float("inf"))], None, NotFinite),
     ]
     for conversation_id, batch, expected, error in refusals:
         with pytest.raises(error):
-            ledger.append(conversation_id, batch, expected_version=expected)  # type: ignore[arg-type]
+            ledger.append(conversation_id, batch, expected_version=expected)
     assert stored(ledger, "c") == [(1, "a")]
     assert ledger.head("new") is None
     ledger.append("c", several("c", "b"))

@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from ledger import Ledger
-from ledger.events import StepStart
+from ledger.events import Note, StepStart
 from tests.contract.material import fork, result, said, several
 from tests.contract.rawstore import RawEvent, raw_events
 
@@ -57,7 +57,7 @@ def test_a_header_is_the_canonical_json_of_its_event(engine_url: str) -> None:
             [
                 said("c é\u2028", "ü😀"),
                 StepStart(conversation_id="c é\u2028", id="b", turn_id='t"1', step_id="s\u2029"),
-                fork_free_note("c é\u2028"),
+                Note(conversation_id="c é\u2028", id="n"),
             ],
         )
         read = list(ledger.read("c é\u2028"))
@@ -79,12 +79,6 @@ def test_a_header_is_the_canonical_json_of_its_event(engine_url: str) -> None:
         assert stored.header == text.encode()
         assert recorded.header == stored.header
         assert recorded.state == stored.body
-
-
-def fork_free_note(conversation_id: str) -> object:
-    from ledger.events import Note
-
-    return Note(conversation_id=conversation_id, id="n")
 
 
 def test_a_salt_is_fresh_for_every_event(engine_url: str) -> None:

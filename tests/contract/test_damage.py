@@ -209,6 +209,6 @@ def test_damage_of_one_conversation_leaves_the_others_readable(kept: str) -> Non
         with pytest.raises(ValueError, match=r".+"):
             read[2].event  # noqa: B018
         assert read[3].event.id == "beta-4"
-        content: Json = read[3].event.content  # type: ignore[union-attr]
+        content: Json = read[3].event.content
         assert isinstance(content, dict)
         assert content["n"] == 4

@@ -81,7 +81,7 @@ def test_a_cursor_is_plain_data() -> None:
 @pytest.mark.parametrize("bad", [{"0": -1}, {"-1": 0, "-2": 3}, {"x": 1}, {"0": "y"}, {"0": None}, {"0": 1.5}])
 def test_what_is_no_cursor_is_refused(bad: dict[str, object]) -> None:
     with pytest.raises((ValueError, TypeError)):
-        Cursor.from_json(bad)  # type: ignore[arg-type]
+        Cursor.from_json(bad)
 
 
 def test_pages_carry_the_cursor_to_commit(engine_url: str) -> None:
@@ -116,7 +116,7 @@ def test_a_live_follower_gets_what_comes_later(engine_url: str) -> None:
             timer.start()
             assert next(following).event_id == f"later{n}"
             timer.join()
-        following.close()  # type: ignore[attr-defined]
+        following.close()
 
 
 def test_a_live_follower_is_woken_by_its_own_process(ledger: Ledger) -> None:
@@ -124,7 +124,7 @@ def test_a_live_follower_is_woken_by_its_own_process(ledger: Ledger) -> None:
     for n in range(3):
         threading.Timer(0.02, lambda n=n: ledger.append("c", several("c", f"e{n}"))).start()
         assert next(following).event_id == f"e{n}"
-    following.close()  # type: ignore[attr-defined]
+    following.close()
 
 
 def follow_until(reader: Ledger, expected: int, *, restart_every: int) -> list[RecordedEvent]:
@@ -137,7 +137,7 @@ def follow_until(reader: Ledger, expected: int, *, restart_every: int) -> list[R
             recorded = next(following)
             met.append(recorded)
             cursor = cursor.after(recorded)
-        following.close()  # type: ignore[attr-defined]
+        following.close()
     assert list(reader.follow(cursor)) == [], "nothing was behind"
     return met
 

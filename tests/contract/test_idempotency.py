@@ -88,7 +88,7 @@ def test_the_order_of_keys_makes_no_difference(ledger: Ledger) -> None:
     again = ledger.append("c", [result("c", "a", {"two": {"y": None, "x": [1, 2]}, "one": 1})])
     assert again.replayed
     (only,) = ledger.read("c")
-    assert list(only.event.content) == ["one", "two"], "the bytes of the first time stand"  # type: ignore[union-attr]
+    assert list(only.event.content) == ["one", "two"], "the bytes of the first time stand"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_skipping_stores_what_is_new_and_counts_the_rest(ledger: Ledger) -> None
     assert (receipt.first_version, receipt.last_version) == (4, 5)
     assert stored(ledger, "c") == [(1, "a"), (2, "b"), (3, "d"), (4, "x"), (5, "y")]
     assert_gapless(list(ledger.follow()))
-    assert [each.event.content for each in ledger.read("c", upto=2)] == ["text of a", "text of b"]  # type: ignore[union-attr]
+    assert [each.event.content for each in ledger.read("c", upto=2)] == ["text of a", "text of b"]
 
 
 def test_skipping_everything_stores_nothing(ledger: Ledger) -> None:

@@ -44,16 +44,16 @@ class _OurRecorder(unittest.TestCase):
         return f"conversation-{uuid4()}"
 
 
-class OurApplicationRecorder(_OurRecorder, ApplicationRecorderTestCase):  # type: ignore[misc,type-arg]
+class OurApplicationRecorder(_OurRecorder, ApplicationRecorderTestCase):
     __test__ = False  # run below, on each engine
 
 
-class OurPositions(_OurRecorder, NonInterleavingNotificationIDsBaseCase):  # type: ignore[misc]
+class OurPositions(_OurRecorder, NonInterleavingNotificationIDsBaseCase):
     __test__ = False
 
     def create_stack(self, originator_id: object) -> Sequence[StoredEvent]:
         return [
-            StoredEvent(originator_id, version, "non-interleaving-test-event", b"{}")  # type: ignore[arg-type]
+            StoredEvent(originator_id, version, "non-interleaving-test-event", b"{}")
             for version in range(1, self.insert_num + 1)
         ]
 

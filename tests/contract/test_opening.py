@@ -212,13 +212,13 @@ def test_tables_of_others_beside_ours_are_left_alone(postgres_url: str) -> None:
     names = ("event", "conversation", "batch", "book", "ledger", "migration")
     with psycopg.connect(postgres_url) as connection:
         for name in names:
-            connection.execute(f"CREATE TABLE {name} (theirs text)")  # type: ignore[arg-type]
+            connection.execute(f"CREATE TABLE {name} (theirs text)")
     with Ledger.open(postgres_url) as ledger:
         ledger.append("c", several("c", "a"))
         assert ids(ledger.follow()) == ["a"]
     with psycopg.connect(postgres_url) as connection:
         for name in names:
-            assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)  # type: ignore[arg-type]
+            assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(
@@ -305,9 +305,9 @@ def test_a_full_disk_under_sqlite(sqlite_url: str, monkeypatch: pytest.MonkeyPat
     connect = sqlite3.connect
 
     def small(*args: object, **options: object) -> sqlite3.Connection:
-        connection = connect(*args, **options)  # type: ignore[call-overload]
+        connection = connect(*args, **options)
         connection.execute("PRAGMA max_page_count = 60").fetchall()
-        return connection  # type: ignore[no-any-return]
+        return connection
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", small)

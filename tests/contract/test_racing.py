@@ -144,8 +144,8 @@ def test_the_same_batch_from_several_is_stored_once(engine_url: str, shared: boo
             for n in range(10):
                 batch = several("c", f"{n}-a", f"{n}-b")
                 receipts = together(4, lambda number, batch=batch: ledgers[number].append("c", batch))
-                assert {(r.first_version, r.last_version) for r in receipts} == {(2 * n + 1, 2 * n + 2)}  # type: ignore[attr-defined]
-                assert [r.replayed for r in receipts].count(False) == 1  # type: ignore[attr-defined]
+                assert {(r.first_version, r.last_version) for r in receipts} == {(2 * n + 1, 2 * n + 2)}
+                assert [r.replayed for r in receipts].count(False) == 1
         finally:
             for each in ledgers:
                 if each is not first:

@@ -103,8 +103,8 @@ def killed_writer(url: str, round_number: int, choose: random.Random) -> tuple[l
                 batch.conversation_id, events_of(batch.conversation_id, batch.event_ids, TEXT)
             )
             places = receipt.first_version, receipt.last_version, receipt.book
-            places += receipt.first_position, receipt.last_position  # type: ignore[assignment]
-            acknowledged.append(Acknowledged(batch.conversation_id, batch.event_ids, *places))  # type: ignore[arg-type]
+            places += receipt.first_position, receipt.last_position
+            acknowledged.append(Acknowledged(batch.conversation_id, batch.event_ids, *places))
     return acknowledged, len(unsure)
 
 
