@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
@@ -211,3 +212,36 @@ def test_the_actor_is_recorded(engine_url: str) -> None:
     with Ledger.open(engine_url) as ledger:
         ledger.append("c", several("c", "b"))
         assert [each.actor for each in ledger.read("c")] == ["token-7", "local"]
+
+
+def test_events_may_be_plain_json(ledger: Ledger) -> None:
+    ledger.append(
+        "c",
+        [
+            {"type": "user_message", "turnId": "t", "id": "a", "content": "x", "messageId": "m"},
+            {"type": "user_message", "conversation_id": "c", "turn_id": "t", "id": "b", "content": "y"},
+        ],
+    )
+    first, second = (each.event for each in ledger.read("c"))
+    assert (first.conversation_id, first.turn_id, first.message_id) == ("c", "t", "m")
+    assert second.content == "y"
+    with pytest.raises(BadInput):
+        ledger.append("c", [{"type": "user_message", "id": "d", "content": "no turn"}])
+    assert len(stored(ledger, "c")) == 2
+
+
+def test_who_changes_what_was_given_changes_nothing_stored(ledger: Ledger) -> None:
+    content: dict[str, Any] = {"list": [1]}
+    event = result("c", "a", content)
+    ledger.append("c", [event])
+    content["list"].append(2)
+    (recorded,) = ledger.read("c")
+    assert recorded.event.content == {"list": [1]}
+
+
+@pytest.mark.parametrize(("after", "upto", "expected"), [(-1, None, "ab"), (0, 0, ""), (0, -3, ""), (2, 1, "")])
+def test_a_read_beyond_the_ends_is_what_lies_between(
+    ledger: Ledger, after: int, upto: int | None, expected: str
+) -> None:
+    ledger.append("c", several("c", "a", "b"))
+    assert ids(ledger.read("c", after=after, upto=upto)) == list(expected)
