@@ -279,7 +279,7 @@ class Reading:
     def _error(self, record: RecordedEvent, event: Error, turn: Turn, step: Step | None) -> None:
         if not event.retryable:
             self._terminal(record, event, turn, step)
-        elif step is not None:
+        elif step is not None and step.record is not record:  # it closes what had begun before it
             self._replace(step, record)
 
     def _terminal(self, record: RecordedEvent, event: BaseEvent, turn: Turn, _step: Step | None) -> None:

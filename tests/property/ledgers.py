@@ -211,9 +211,40 @@ any_event = st.one_of(
 )
 
 
+_turn = st.sampled_from(("t1", "t1", "t2"))
+_step = st.sampled_from(("m1", "m2", "m3"))
+_maybe_step = st.sampled_from(("m1", "m2", "m3", None))
+
+crowded_event = st.one_of(
+    _event("user_message", turn_id=_turn, content=st.just("go")),
+    _event("step_start", turn_id=_turn, step_id=_step, retry_of=st.sampled_from((None, "m1", "m2"))),
+    _event("text_complete", turn_id=_turn, step_id=_maybe_step, text=st.sampled_from(("", "words"))),
+    _event(
+        "thinking_complete", turn_id=_turn, step_id=_maybe_step, text=st.just("hm"), signature=st.just("sig")
+    ),
+    _event(
+        "tool_start",
+        turn_id=_turn,
+        step_id=_maybe_step,
+        tool_call_id=st.just("c1"),
+        tool_name=st.just("shell"),
+        args=st.none(),
+    ),
+    _event("tool_result", turn_id=_turn, tool_call_id=st.just("c1"), content=st.integers(0, 9)),
+    _event("error", turn_id=_turn, step_id=_maybe_step, message=st.just("no"), retryable=st.just(True)),
+    _event("complete", turn_id=_turn),
+)
+"""Few types and fewer names: attempts, groups and doubles of one id meet in almost every ledger."""
+
+
 def ledgers(max_size: int = 30) -> st.SearchStrategy[list[EventDict]]:
-    """Any events in any order, in up to three lanes."""
-    return st.lists(any_event, max_size=max_size)
+    """Any events in any order, in up to three lanes; most of them long enough for events to meet."""
+    half = max_size // 2
+    return st.one_of(
+        st.lists(any_event, max_size=half),
+        st.lists(any_event, min_size=half, max_size=max_size),
+        st.lists(crowded_event, min_size=half // 2, max_size=max_size),
+    )
 
 
 @st.composite

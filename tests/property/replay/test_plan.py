@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.events import encode
@@ -49,7 +49,6 @@ def messages_of(planned: Plan) -> list[dict[str, Any]]:
 
 
 @given(ledgers(), options)
-@settings(max_examples=400)
 def test_any_ledger_gives_an_answer_and_the_same_one_twice(
     events: list[dict[str, Any]], chosen: Options
 ) -> None:
@@ -60,7 +59,6 @@ def test_any_ledger_gives_an_answer_and_the_same_one_twice(
 
 
 @given(ledgers(), options)
-@settings(max_examples=400)
 def test_calls_are_answered_once_right_after_and_nothing_else_is(
     events: list[dict[str, Any]], chosen: Options
 ) -> None:
@@ -95,7 +93,6 @@ def test_calls_are_answered_once_right_after_and_nothing_else_is(
 
 
 @given(ledgers(), options)
-@settings(max_examples=400)
 def test_no_event_vanishes_silently(events: list[dict[str, Any]], chosen: Options) -> None:
     records = recorded(events)
     result = replay(records, "c", options=chosen)
@@ -112,7 +109,6 @@ def test_no_event_vanishes_silently(events: list[dict[str, Any]], chosen: Option
 
 
 @given(ledgers(), options)
-@settings(max_examples=200)
 def test_nothing_empty_is_sent(events: list[dict[str, Any]], chosen: Options) -> None:
     for message in messages_of(plan(recorded(events), chosen)):
         assert message["content"]
@@ -120,7 +116,6 @@ def test_nothing_empty_is_sent(events: list[dict[str, Any]], chosen: Options) ->
 
 
 @given(ledgers(), options)
-@settings(max_examples=200)
 def test_events_are_not_changed_by_a_replay(events: list[dict[str, Any]], chosen: Options) -> None:
     records = recorded(events)
     before = [encode(record.event) for record in records]
@@ -129,7 +124,6 @@ def test_events_are_not_changed_by_a_replay(events: list[dict[str, Any]], chosen
 
 
 @given(st.data())
-@settings(max_examples=200)
 def test_the_order_of_indexed_blocks_of_a_step_does_not_matter(data: st.DataObject) -> None:
     kinds = data.draw(
         st.lists(st.sampled_from(["thinking_complete", "text_complete", "tool_start"]), min_size=1)
@@ -154,7 +148,6 @@ def test_the_order_of_indexed_blocks_of_a_step_does_not_matter(data: st.DataObje
 
 
 @given(orderly_ledgers())
-@settings(max_examples=400)
 def test_the_neutral_form_is_append_only(events: list[dict[str, Any]]) -> None:
     """What stood before a step's first event, nothing pending, begins what stands later (DESIGN.md 7.4)."""
     records = recorded(events)
@@ -172,7 +165,6 @@ def test_the_neutral_form_is_append_only(events: list[dict[str, Any]]) -> None:
 
 
 @given(orderly_ledgers())
-@settings(max_examples=200)
 def test_the_running_fingerprint_tells_a_prefix(events: list[dict[str, Any]]) -> None:
     records = recorded(events)
     whole = replay(records, "c")
@@ -185,7 +177,6 @@ def test_the_running_fingerprint_tells_a_prefix(events: list[dict[str, Any]]) ->
 
 
 @given(ledgers(), options)
-@settings(max_examples=200)
 def test_items_keep_the_structure_that_renderers_need(events: list[dict[str, Any]], chosen: Options) -> None:
     planned = plan(recorded(events), chosen)
     places = [
@@ -204,7 +195,6 @@ def test_items_keep_the_structure_that_renderers_need(events: list[dict[str, Any
 
 @pytest.mark.parametrize("lane", LANES)
 @given(events=ledgers())
-@settings(max_examples=100)
 def test_other_lanes_never_meet(lane: str | None, events: list[dict[str, Any]]) -> None:
     """Events of other lanes change nothing, but for what they retract."""
     own = [event for event in events if event.get("agent_id") == lane or event["type"] == "retraction"]

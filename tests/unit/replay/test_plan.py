@@ -417,3 +417,9 @@ def test_a_legacy_group_takes_source_and_finish_from_events_without_a_name() -> 
     [step] = planned.steps
     assert (step.provider, step.model, step.finish_reason) == ("anthropic", "big", "pause_turn")
     assert planned.sendable
+
+
+def test_a_retryable_error_does_not_close_a_step_that_begins_with_it() -> None:
+    failed = event("error", step="m1", message="no connection", retryable=True)
+    planned = plan(talk(user("q"), failed, text("the answer", "m1"), text("more", "m2")))
+    assert spoken(planned) == [("user", ["q"]), ("assistant", ["the answer"]), ("assistant", ["more"])]
