@@ -63,7 +63,9 @@ class Ending:
         """Write the step's end; `turn_ends` is the `finish` that came right after it."""
         record: JsonObject = self._step or {}
         ends = turn_ends or {}
-        if self._failure is not None or not _whole({**ends, **record}):
+        together = {**ends, **record}
+        failed = self._failure is not None and as_text(together.get("finishReason")) not in _COMPLETE
+        if failed or not _whole(together):
             self.cut_step(turn, parts)
             return
         response = record.get("response")
@@ -149,4 +151,4 @@ def _whole(record: JsonObject) -> bool:
     reason = record.get("finishReason")
     if reason is None:
         return True
-    return reason in _COMPLETE or isinstance(record.get("rawFinishReason"), str)
+    return as_text(reason) in _COMPLETE or isinstance(record.get("rawFinishReason"), str)

@@ -86,7 +86,7 @@ class Answer:
             for part in content:
                 kind = part.get("type") if isinstance(part, dict) else None
                 if isinstance(part, dict) and kind == "thinking":
-                    self._think(as_text(part.get("thinking")), "content")
+                    self._think(_said(part.get("thinking")), "content")
                 elif isinstance(part, dict) and kind == "text":
                     self._content(part.get("text"))
                 elif part is not None:
@@ -165,6 +165,13 @@ class _Call:
         self.id = self.name = ""
         self.streamed = False
         self.beside: JsonObject = {}
+
+
+def _said(thinking: Json) -> str:
+    """Thinking as a text, or as parts of text."""
+    if not isinstance(thinking, list):
+        return as_text(thinking)
+    return "".join(as_text(part.get("text")) for part in thinking if isinstance(part, dict))
 
 
 def _append(into: JsonObject, name: str, value: Json) -> None:

@@ -96,7 +96,7 @@ def is_call(kind: str) -> bool:
 
 def is_hosted(item: JsonObject) -> bool:
     """Whether the provider runs this call: of types that are not known yet, all that name no call to answer."""
-    kind = item.get("type")
+    kind = as_text(item.get("type"))
     return kind in HOSTED or (kind not in MAYBE_HOSTED and item.get("call_id") is None)
 
 

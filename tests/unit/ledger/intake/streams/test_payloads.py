@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 
@@ -60,7 +61,8 @@ def test_an_event_in_several_data_lines_and_json_printed_for_people() -> None:
     spread += b'data: "text": "Hi"}}\n\n'
     data = sse([START, OPEN]) + spread + sse(END)
     assert take("anthropic", data).texts == ["Hi"]
-    body = b'{\n  "type": "error",\n  "error": {\n    "type": "invalid_request_error",\n    "message": "no"\n  }\n}\n'
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": "no"}}
+    body = json.dumps(error, indent=2).encode() + b"\n"
     these = take("anthropic", body)
     assert these.ends == [("error", "invalid_request_error")]
     assert these.notes() == []
