@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 import click
 from rich.console import Console
 
-from scripts.benchmarks import appending, folding, memory, reading, recording, report, showing
+from scripts.benchmarks import appending, folding, memory, reading, recording, report, sharing, showing
 from scripts.benchmarks.measure import Figure
 from scripts.benchmarks.settings import Settings
 
 CASES: dict[str, Callable[[Settings], Iterator[Figure]]] = {
     "append-postgres": appending.append_postgres,
     "append-sqlite": appending.append_sqlite,
+    "append-threads": sharing.append_threads,
     "encode": appending.encoding,
     "read-postgres": reading.read_postgres,
     "read-sqlite": reading.read_sqlite,
