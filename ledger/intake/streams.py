@@ -23,6 +23,7 @@ STREAMS: Mapping[str, Make] = {
     "ai-sdk": _of("ai_sdk.stream"),
     "anthropic": _of("anthropic.stream"),
     "claude-code": _of("claude_code.stream"),
+    "codex-exec": _of("codex_exec.stream"),
     "openai-chat": _of("openai_chat.stream"),
     "openai-responses": _of("openai_responses.stream"),
     "pi": _of("pi.stream"),

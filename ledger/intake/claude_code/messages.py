@@ -36,6 +36,8 @@ class Messages:
         self._places: dict[str, int] = {}  # blocks so far, by message
         self._open: int | None = None  # the block that streams, with partial messages
         self._streamed: dict[int, str] = {}  # kinds of blocks that streamed and are not whole yet
+        self._done: set[int] = set()  # blocks of the message that are whole
+        self._calls: dict[int, tuple[str, str, list[str]]] = {}  # calls that stream: id, name, arguments
         self._signatures: dict[int, str] = {}
         self._usage: JsonObject = {}
         self._final = False  # whether these are its last counts
@@ -80,17 +82,19 @@ class Messages:
         at = time_of(record.get("timestamp"))
         self._step = self.lane.begin_step(name or None, provider=PROVIDER, api=API, model=model, at=at)
         self._name, self._usage, self._stop, self._final = name, {}, None, False
-        self._streamed.clear()
-        self._signatures.clear()
+        for held in (self._streamed, self._done, self._calls, self._signatures):
+            held.clear()
         self._open = None
         self._places[name] = 0
         return self._step
 
     def _place(self, name: str) -> int:
-        if name == self._name and self._open is not None:
-            return self._open
         place = self._places.get(name, 0)
-        self._places[name] = place + 1
+        if name == self._name and self._open is not None and self._open not in self._done:
+            place = self._open
+        self._places[name] = max(place + 1, self._places.get(name, 0))
+        if name == self._name:
+            self._done.add(place)
         return place
 
     def _write(self, step: Step | None, name: str, place: int, mapped: Mapped, more: dict[str, Json]) -> None:
@@ -103,7 +107,6 @@ class Messages:
             if event_type == "tool_start":
                 self.lane.called(as_text(fields["tool_call_id"]), name)
             return
-        more = {**more, "block_index": place}
         metadata = fields.get("provider_metadata")
         if event_type == "text_complete":
             step.end_text(as_text(fields["text"]), place, provider_metadata=metadata, **more)
@@ -121,7 +124,6 @@ class Messages:
                 provider_executed=hosted,
                 id=more["id"],
                 at=more["at"],
-                block_index=place,
                 provider_metadata=metadata,
             )
             self.lane.start_call(call_id)  # it runs, or is about to
@@ -170,9 +172,11 @@ class Messages:
         kind = as_text(block.get("type"))
         shown = _BLOCKS.get(kind, "tool-call" if kind.endswith("tool_use") else kind)
         self._streamed[index] = shown
-        self._step.start_block(index, shown)
-        if kind.endswith("tool_use"):
-            self._step.arguments(index, "", as_text(block.get("id")), as_text(block.get("name")))
+        if shown == "tool-call":
+            self._calls[index] = (as_text(block.get("id")), as_text(block.get("name")), [])
+        self._step.start_block(
+            index, "text" if shown == "text" else "reasoning" if shown == "reasoning" else ""
+        )
         return True
 
     def _delta(self, index: Json, delta: Json) -> bool:
@@ -184,7 +188,8 @@ class Messages:
         elif kind == "thinking_delta":
             self._step.thinking(as_text(delta.get("thinking")), index)
         elif kind == "input_json_delta":
-            self._step.arguments(index, as_text(delta.get("partial_json")))
+            if index in self._calls:
+                self._calls[index][2].append(as_text(delta.get("partial_json")))
         elif kind == "signature_delta":
             self._signatures[index] = as_text(delta.get("signature"))
         else:
@@ -198,13 +203,17 @@ class Messages:
         if part is None or not isinstance(index, int) or self._step is None:
             return
         if part == "text":
-            self._step.end_text(None, index, block_index=index)
+            self._step.end_text(None, index)
         elif part == "reasoning":
             signature = self._signatures.get(index)
             told: Json = {"signature": signature} if signature else None  # a line of it may have been lost
-            self._step.end_thinking(None, index, provider_metadata=told, block_index=index)
-        elif part == "tool-call":
-            self._step.call(index=index, accumulated=True, block_index=index)
+            self._step.end_thinking(None, index, provider_metadata=told)
+        elif part == "tool-call" and index in self._calls:
+            call_id, name, pieces = self._calls.pop(index)
+            if self.lane.step_of(call_id) != self._step.step_id:
+                self._step.call(call_id, name, "".join(pieces) or {}, index)
+                self.lane.start_call(call_id)
+        self._done.add(index)
 
     def _count(self, usage: Json) -> None:
         if isinstance(usage, dict):
@@ -227,6 +236,7 @@ class Messages:
             metadata = {"claude-code": {"usage_at_start": self._usage}}
         step.finish(reason, usage, self._name or None, provider_metadata=metadata)
         self.lane.end_step()
+        self._places[self._name or ""] += 1  # the place of what closed it
 
     def cut(self) -> None:
         """The message will not go on: what came of it is kept."""
@@ -234,6 +244,7 @@ class Messages:
         self._streamed.clear()
         if self._step is not None and not self._step.ended:
             self.lane.cut_step()
+            self._places[self._name or ""] += 1
 
     def _ask(self) -> None:
         prompt, self.prompt = self.prompt, None

@@ -30,6 +30,7 @@ class ClaudeStream:
         self._turn_id = options.turn_id  # of the first turn only
         self._turn: ClaudeTurn | None = None  # the one that runs, or the last one
         self._version = ""
+        self._seen: set[str] = set()  # records that came, by uuid
 
     def line(self, line: Line) -> None:
         """The next line."""
@@ -113,7 +114,7 @@ class ClaudeStream:
         runtime = f"{FORMAT} {self._version}" if self._version else FORMAT
         turn = self._recording.begin_turn(self._turn_id, runtime=runtime)
         self._turn_id = None
-        self._turn = ClaudeTurn(turn)
+        self._turn = ClaudeTurn(turn, self._seen)
         return self._turn
 
 

@@ -24,12 +24,13 @@ _DENIED = frozenset({"reject", "rejected", "deny", "denied"})
 class ClaudeTurn:
     """What belongs to one turn. It may get more after its end, from sub-agents that go on."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, seen: set[str]) -> None:
         self.turn = turn
         self._main = Messages(turn)
         self._lanes: dict[str, Messages] = {}  # by the call that began the sub-agent
         self._tasks: dict[str, JsonObject] = {}  # likewise, what the stream said of it
-        self._seen: dict[str, list[str]] = {}  # records that came, and the events of their blocks
+        self._seen = seen  # records that came, of all turns, by uuid
+        self._events: dict[str, list[str]] = {}  # the events of this turn's records
         self._boundary: JsonObject | None = None  # a compaction whose summary has not come yet
         self._failure: tuple[str, str | None] | None = None
         self._interrupted = False
@@ -106,12 +107,14 @@ class ClaudeTurn:
     def retract(self, names: Json, record: JsonObject | None) -> None:
         """Records were taken back."""
         listed = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-        gone = [event for name in listed for event in self._seen.get(name, ())]
-        if gone:
+        gone = [event for name in listed for event in self._events.get(name, ())]
+        if gone and (record is None or not self._again(record)):
             self.turn.retraction(event_ids=gone, id=record_id(record, "retraction") if record else None)
 
     def result(self, record: JsonObject) -> None:
         """The turn's end. `subtype: success` alone is none: an error of the provider says it too."""
+        if self._again(record):
+            return
         self._unmarked()
         stop = as_text(record.get("stop_reason")) or None
         reason = as_text(record.get("terminal_reason")) or None
@@ -156,11 +159,16 @@ class ClaudeTurn:
 
     def _again(self, record: JsonObject) -> bool:
         name = record.get("uuid")
-        return isinstance(name, str) and name in self._seen
+        if not isinstance(name, str):
+            return False
+        if name in self._seen:
+            return True
+        self._seen.add(name)
+        return False
 
     def _remember(self, record: JsonObject, ids: list[str]) -> None:
         if isinstance(name := record.get("uuid"), str):
-            self._seen[name] = ids
+            self._events[name] = ids
 
     def _cut(self) -> None:
         for lane in (*self._lanes.values(), self._main):

@@ -31,6 +31,7 @@ class Answer:
         self._turn = turn
         self._api = name_of(message.get("api"))
         self._ended: set[int] = set()
+        self._shown: dict[int, bool] = {}  # blocks that streamed: whether of text
         self._snapshot: Json = message.get("content")
         self.step: Step = turn.begin_step(
             provider=name_of(message.get("provider")),
@@ -56,12 +57,12 @@ class Answer:
             self.step.thinking(as_text(event.get("delta")), index)
         elif kind in ("text_start", "thinking_start"):
             self.step.start_block(index, "text" if kind == "text_start" else "reasoning")
-        elif kind == "toolcall_start":
-            self.step.start_block(index, "tool-call")
         elif kind in ("text_end", "thinking_end", "toolcall_end"):
             self._ended.add(index)
         else:
-            return kind == "toolcall_delta"
+            return kind in ("toolcall_start", "toolcall_delta")
+        if kind.startswith(("text_", "thinking_")):
+            self._shown[index] = kind.startswith("text_")
         return True
 
     def whole(self, message: JsonObject) -> None:
@@ -72,6 +73,11 @@ class Answer:
         reason = stop_reason(message)
         finished = reason in FINISHED
         self._blocks(message.get("content"), whole=True, ended=finished)
+        for index, of_text in self._shown.items():  # what the message does not hold is nothing
+            if of_text:
+                self.step.end_text("", index)
+            else:
+                self.step.end_thinking("", index)
         usage = message.get("usage")
         counts: JsonObject | None = None
         if isinstance(usage, dict):

@@ -1,0 +1,1 @@
+"""Live output of `codex exec --json`."""
