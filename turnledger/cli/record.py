@@ -6,10 +6,13 @@ import select
 import signal
 import stat
 import sys
+import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 import click
 
@@ -39,6 +42,9 @@ class Stopping:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Take the signals while the block runs."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread may take signals
+            return
         before = {number: signal.signal(number, self._take) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -65,9 +71,13 @@ class Tee:
 
     def __init__(self, wanted: bool) -> None:
         self._open = wanted
+        self._descriptor = _descriptor(sys.stdout) if wanted else None
 
     def write(self, data: bytes) -> None:
         """Pass them on; when the reader has gone, do nothing."""
+        if self._open and self._descriptor is None:
+            sys.stdout.buffer.write(data)
+            return
         rest = memoryview(data)
         while self._open and rest:
             try:
@@ -194,13 +204,26 @@ def _end(stopping: Stopping) -> End:
 def _opened(file: Path) -> Iterator[int]:
     """A descriptor to read from."""
     if str(file) == "-":
-        yield sys.stdin.fileno()
+        if (descriptor := _descriptor(sys.stdin)) is not None:
+            yield descriptor
+            return
+        with tempfile.TemporaryFile() as whole:  # a stdin that the operating system knows nothing of
+            whole.write(sys.stdin.buffer.read())
+            whole.seek(0)
+            yield whole.fileno()
         return
     descriptor = os.open(file, os.O_RDONLY)
     try:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _descriptor(stream: IO[str]) -> int | None:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def _line(runtime: str, conversation_id: str, done: Summary) -> str:
