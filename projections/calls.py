@@ -19,19 +19,16 @@ def take_call(state: State, version: int, event: ToolStart, lane: Lane, turn: Tu
     if step is None:
         step = legacy_group(state, version, lane, turn, hidden, thinking=False)
     call = Call(step, event.tool_call_id, version, event.tool_name, event.args)
-    if event.block_index is not None:
-        call.index = event.block_index
-    if event.provider_executed:
-        call.provider_executed = True
-    if hidden:
-        call.hidden = True
-    if event.at is not None:
-        call.at = event.at
-    take_block(state, step, event)
+    call.index = event.block_index
+    call.provider_executed = bool(event.provider_executed)
+    call.hidden = hidden
+    call.at = event.at
+    take_block(state, step, hidden, call.index)
     call.sort = call_place(step, call)
     step.calls.append(call)
     step.open_calls += 1
-    state.touch(step)
+    if not step.dirty:
+        state.touch(step)
     state.by_version[version] = call
     if lane.agent is not None:
         state.callers[call.call_id] = call
@@ -44,8 +41,10 @@ def take_call(state: State, version: int, event: ToolStart, lane: Lane, turn: Tu
 
 def _name(state: State, lane: Lane, call: Call) -> None:
     """Count the call among those of its id: most ids are used once."""
-    before = state.named(lane, call.call_id, call.hidden)
-    calls = state.calls_of(lane, call.hidden)
+    if state.shelf is not None:
+        state.shelf.named_calls(state, call.call_id)
+    calls = lane.hidden_calls if call.hidden else lane.calls
+    before = calls.get(call.call_id)
     if before is None:
         calls[call.call_id] = call
         return
@@ -83,13 +82,16 @@ def take_result(
             of = call.step
             of.answered = True
             of.open_calls -= 1
-            state.touch(of)
+            if not of.dirty:
+                state.touch(of)
             if of is lane.group and not of.open_calls:
                 lane.group = None  # a legacy group ends when all its calls are answered
         elif call.results and not call.final:
-            state.by_version.pop(call.results[-1], None)  # only the last progress is shown
-            call.results = call.results[:-1]
-        call.results += (version,)
+            state.by_version.pop(call.results.pop(), None)  # only the last progress is shown
+        if call.results is None:
+            call.results = [version]
+        else:
+            call.results.append(version)
         state.by_version[version] = call
         call.result_version = version
         call.result = event.content
@@ -104,8 +106,10 @@ def take_result(
             call.turn.suspects.append(call.first)
     if not hidden:
         call.turn.output = True
-        state.touch(call.turn)
-    state.touch(call)
+        if not call.turn.dirty:
+            state.touch(call.turn)
+    if not call.dirty:
+        state.touch(call)
 
 
 def take_approval(

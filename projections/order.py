@@ -33,8 +33,9 @@ def assistant(step: bytes) -> bytes:
 
 def tool(step: bytes, rank: int, index: int, version: int) -> bytes:
     """Key of a tool row: after the assistant row, by rank, then block index, then version."""
-    place = min(max(index + _MIDDLE, 0), 2 * _MIDDLE - 1)
-    return step + bytes((1, rank)) + place.to_bytes(WIDTH, "big") + version.to_bytes(WIDTH, "big")
+    if not -_MIDDLE <= index < _MIDDLE:
+        index = -_MIDDLE if index < 0 else _MIDDLE - 1
+    return step + (((256 + rank << 48) + index + _MIDDLE << 48) + version).to_bytes(2 + 2 * WIDTH, "big")
 
 
 def turn_row(prefix: bytes) -> bytes:

@@ -222,7 +222,10 @@ class Step(Record):
     }
 
     def __init__(self, turn: Turn, step_id: str | None, first: int, prefix: bytes) -> None:
-        super().__init__(first, prefix + b"\0")
+        self.first = self.last = first
+        self.sort = prefix + b"\0"
+        self.row = None
+        self.dirty = self.stored = self.retracted = False
         self.turn = turn
         self.step_id = step_id
         self.prefix = prefix
@@ -259,8 +262,9 @@ class Step(Record):
             return
         self.timed = True
         if at != self.at_last:
-            self.at_first = earlier(self.at_first, at)
-            self.at_last = later(self.at_last, at)
+            self.at_last, before = later(self.at_last, at), self.at_last
+            if self.at_last is before:  # it did not move on: an earlier reading, or one that says nothing
+                self.at_first = earlier(self.at_first, at)
 
 
 class Call(Record):
@@ -310,7 +314,10 @@ class Call(Record):
     }
 
     def __init__(self, step: Step, call_id: str, first: int, name: str, args: Json) -> None:
-        super().__init__(first, b"")
+        self.first = self.last = first
+        self.sort = b""
+        self.row = None
+        self.dirty = self.stored = self.retracted = False
         self.turn = step.turn
         self.step = step
         self.call_id = call_id
@@ -332,7 +339,7 @@ class Call(Record):
         self.closed = False  # the history went on without its result
         self.gone = False  # its shown result was retracted
         self.approval: JsonObject | None = None
-        self.results: tuple[int, ...] = ()  # versions of its final results and of its last progress
+        self.results: list[int] | None = None  # versions of its final results and of its last progress
         self.nested: list[Turn] | None = None  # the turns of sub-agents that it started
 
     def start(self, turn: Turn) -> None:
@@ -349,7 +356,10 @@ class Plain(Record):
     KEPT: ClassVar[Mapping[str, Json]] = {"retracted": False}
 
     def __init__(self, kind: str, turn: Turn | None, version: int, sort: bytes, body: JsonObject) -> None:
-        super().__init__(version, sort)
+        self.first = self.last = version
+        self.sort = sort
+        self.row = None
+        self.dirty = self.stored = self.retracted = False
         self.kind = kind  # type: ignore[misc]
         self.turn = turn
         self.body = body

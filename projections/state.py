@@ -15,6 +15,9 @@ from projections.order import item, turn_prefix
 from projections.pairing import Ids
 from projections.records import Call, Lane, Record, Step, Turn
 
+DEEPEST = 1_200
+"""Bytes of an order key: deeper sub-agents (thirty levels, say) stand at the top, since indexes have limits."""
+
 
 class Found(NamedTuple):
     """An earlier event of the conversation, named by its id."""
@@ -101,11 +104,17 @@ class State:
                 self.touched.append(record)  # type: ignore[arg-type]
 
     def lane(self, agent: str | None) -> Lane:
-        lane = self.lanes.get(agent)
+        """The lane of the event that is being taken; it may be its first."""
+        lane = self.known_lane(agent)
         if lane is None:
-            lane = self.shelf.lane(self, agent) if self.shelf is not None else None
-            if lane is None:
-                lane = self.lanes[agent] = Lane(agent, self.version + 1)
+            lane = self.lanes[agent] = Lane(agent, self.version + 1)
+        return lane
+
+    def known_lane(self, agent: str | None) -> Lane | None:
+        """The lane, if it has events."""
+        lane = self.lanes.get(agent)
+        if lane is None and self.shelf is not None:
+            lane = self.shelf.lane(self, agent)
         return lane
 
     def turn(self, lane: Lane, turn_id: str) -> Turn | None:
@@ -118,7 +127,8 @@ class State:
         """The turns of that id, of all lanes."""
         if self.shelf is not None:
             self.shelf.turns(self, turn_id)
-        main = self.lane(None).turns.get(turn_id)
+        lane = self.known_lane(None)
+        main = lane.turns.get(turn_id) if lane is not None else None
         return ([main] if main is not None else []) + self.sub_turns.get(turn_id, [])
 
     def open_turn(self, lane: Lane, turn_id: str, version: int, parent_id: str | None) -> Turn:
@@ -126,6 +136,8 @@ class State:
         parent: Call | None = None
         if lane.agent is not None:
             parent = self._parent(lane, parent_id)
+            if parent is not None and len(parent.sort) > DEEPEST:
+                parent = None
         prefix = turn_prefix(b"" if parent is None else parent.sort, version)
         turn = Turn(lane, turn_id, version, prefix, parent)
         lane.turns[turn_id] = turn
@@ -155,7 +167,8 @@ class State:
     def _caller(self, call_id: str, lane: Lane) -> Call | None:
         if self.shelf is not None:
             self.shelf.named_calls(self, call_id)
-        named = self.lane(None).calls.get(call_id)
+        of_main = self.known_lane(None)
+        named = of_main.calls.get(call_id) if of_main is not None else None
         main = named.latest if isinstance(named, Ids) else named
         sub = self.callers.get(call_id)
         if sub is None or sub.turn.lane is lane:
@@ -170,7 +183,8 @@ class State:
 
     def open_step(self, turn: Turn, step_id: str | None, version: int) -> Step:
         step = Step(turn, step_id, version, item(turn.prefix, version))
-        self.touch(step)
+        step.dirty = True
+        self.dirty.append(step)
         turn.steps[step_id if step_id is not None else f"\0{version}"] = step
         if step_id is not None:
             self.latest_steps[step_id] = step

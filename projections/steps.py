@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappush
 
-from ledger.events import Event, JsonObject, StepFinish, StepStart, TextComplete, ThinkingComplete, TokenUsage
+from ledger.events import JsonObject, StepFinish, StepStart, TextComplete, ThinkingComplete, TokenUsage
 from projections.placing import reorder_calls
 from projections.records import Lane, Step, Turn
 from projections.state import State
@@ -14,7 +14,8 @@ from projections.usage import add_usage
 def start_step(state: State, lane: Lane, step: Step) -> None:
     """A step's first visible event: the lane goes on, and leaves other steps' unanswered calls behind."""
     step.started = True
-    state.touch(step)
+    if not step.dirty:
+        state.touch(step)
     if not lane.busy:
         return
     busy, lane.busy = lane.busy, {}
@@ -42,11 +43,11 @@ def legacy_group(state: State, version: int, lane: Lane, turn: Turn, hidden: boo
     return group
 
 
-def take_block(state: State, step: Step, event: Event) -> None:
+def take_block(state: State, step: Step, hidden: bool, index: int | None) -> None:
     """What every kept, visible block does: it may end the order by index, and it replaces earlier attempts."""
-    if event.visibility == "hidden":
+    if hidden:
         return
-    if event.block_index is None and not step.unindexed:
+    if index is None and not step.unindexed:
         step.unindexed = True
         if step.calls or state.shelf is not None:
             reorder_calls(state, step)
@@ -67,11 +68,12 @@ def take_text(
     step.own(version, event.at)
     step.blocks.append((event.block_index, version, hidden, text))
     if text:
-        take_block(state, step, event)
+        take_block(state, step, hidden, event.block_index)
         step.texted = True
         if not hidden and not turn.output and not text.isspace():
             turn.output = True
-    state.touch(step)
+    if not step.dirty:
+        state.touch(step)
 
 
 def take_thinking(
@@ -90,8 +92,9 @@ def take_thinking(
     step.own(version, event.at)
     step.blocks.append((event.block_index, version, hidden, thought))
     if event.text or event.signature or event.redacted_data is not None:
-        take_block(state, step, event)
-    state.touch(step)
+        take_block(state, step, hidden, event.block_index)
+    if not step.dirty:
+        state.touch(step)
 
 
 def take_step_start(
@@ -109,7 +112,8 @@ def take_step_start(
         replaced = state.step(turn, event.retry_of)
         if replaced is not None and replaced.first < step.first:
             replace_step(state, lane, replaced)
-    state.touch(step)
+    if not step.dirty:
+        state.touch(step)
 
 
 def replace_step(state: State, lane: Lane, step: Step) -> None:
@@ -140,7 +144,8 @@ def take_step_finish(
         if step.usage is None:
             turn.usage = add_usage(turn.usage, step.finish_usage, event.usage)
         step.finish_usage = event.usage
-    state.touch(step)
+    if not step.dirty:
+        state.touch(step)
 
 
 def take_usage(
@@ -154,4 +159,5 @@ def take_usage(
     before = step.usage if step.usage is not None else step.finish_usage
     turn.usage = add_usage(turn.usage, before, event.usage)
     step.usage = event.usage
-    state.touch(step)
+    if not step.dirty:
+        state.touch(step)

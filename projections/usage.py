@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeAlias
 
-from ledger.events import JsonObject
+from ledger.events import Json, JsonObject
 
 Totals: TypeAlias = dict[str, int | Fraction]
 
@@ -18,12 +18,20 @@ def add_usage(total: Totals | None, before: JsonObject | None, now: JsonObject) 
         total = {}
     if before:
         for name, value in before.items():
-            if isinstance(value, int | float) and -_ENORMOUS < value < _ENORMOUS:
-                total[name] = total.get(name, 0) - (int(value) if isinstance(value, int) else Fraction(value))
+            if (number := _number(value)) is not None:
+                total[name] = total.get(name, 0) - number
     for name, value in now.items():
-        if isinstance(value, int | float) and -_ENORMOUS < value < _ENORMOUS:
-            total[name] = total.get(name, 0) + (int(value) if isinstance(value, int) else Fraction(value))
+        if type(value) is int and -_ENORMOUS < value < _ENORMOUS:
+            total[name] = total.get(name, 0) + value
+        elif (number := _number(value)) is not None:
+            total[name] = total.get(name, 0) + number
     return total
+
+
+def _number(value: Json) -> int | Fraction | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_ENORMOUS < value < _ENORMOUS:
+        return None
+    return value if isinstance(value, int) else Fraction(value)
 
 
 def summed(total: Totals) -> JsonObject:

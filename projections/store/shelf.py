@@ -245,7 +245,7 @@ class Table:
         call = Call(step, cast(str, line.name), line.first, cast(str, row["tool_name"]), row["args"])
         self._know(line, call)
         codec.restore(call, facts)
-        call.results = tuple(cast("list[int]", facts["results"]))
+        call.results = cast("list[int]", facts["results"])
         call.result = row["result"]
         call.approval = cast("JsonObject | None", row["approval"])
         step.calls.append(call)

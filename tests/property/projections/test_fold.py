@@ -15,7 +15,7 @@ from tests.property.ledgers import EventDict, recorded
 from tests.property.projections.nested import any_ledger
 
 CONTROL = {"step_start", "step_finish", "token_usage", "tool_result", "tool_approval", "turn_start"}
-"""Events that may leave no trace of their own in a row's versions: facts of steps and sub-agents without a row."""
+"""Events that may leave no trace of their own in a row's versions: facts of sub-agents without a turn row."""
 
 
 def found(events: list[RecordedEvent]) -> dict[str, Found]:
@@ -67,6 +67,7 @@ def test_places_and_row_ids_are_unique(dicts: list[EventDict]) -> None:
     records = [record for record in changes(state).rows if record.row is not None]
     assert len({record.sort for record in records}) == len(records)
     assert len({record.row["id"] for record in records if record.row}) == len(records)
+    assert len({lane.first for lane in state.lanes.values()}) == len(state.lanes)
 
 
 @given(any_ledger)

@@ -330,3 +330,13 @@ def test_legacy_groups_end_where_the_rules_say() -> None:
     )
     texts = [row["text"] for row in seen.rows() if row["row"] == "assistant"]
     assert texts == ["one", "two\n\nwhile it runs", "after"]
+
+
+def test_sub_agents_without_end_stay_within_what_an_index_can_hold() -> None:
+    deep: list[dict[str, Any]] = [user("t0"), call("t0", "m", "k0")]
+    for level in range(1, 60):
+        sub = {"agent_id": f"a{level}", "parent_tool_call_id": f"k{level - 1}"}
+        deep.append(call(f"t{level}", "m", f"k{level}", **sub))
+    scenario = given(*deep)
+    assert len([row for row in scenario.rows() if row["row"] == "tool"]) == 60
+    assert max(len(record.sort) for record in scenario._records.values()) < 2_000
