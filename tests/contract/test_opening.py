@@ -166,10 +166,15 @@ def test_a_postgres_server_that_is_not_there() -> None:
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with pytest.raises(DatabaseUnavailable) as refused:
-        Ledger.open(f"postgresql://someone:s3cret@127.0.0.1:{port}/x")
-    assert_one_clear_line(refused.value)
-    assert "s3cret" not in str(refused.value), "no password in a message"
+    for url in (
+        f"postgresql://someone:s3cret@127.0.0.1:{port}/x",
+        f"postgresql://127.0.0.1:{port}/x?user=someone&password=s3cret",
+        f"postgresql://someone:s3cret%40x@127.0.0.1:{port},127.0.0.1:{port}/x",
+    ):
+        with pytest.raises(DatabaseUnavailable) as refused:
+            Ledger.open(url)
+        assert_one_clear_line(refused.value)
+        assert "s3cret" not in str(refused.value), "no password in a message"
 
 
 def test_a_wrong_password_stays_out_of_the_message(postgres_url: str) -> None:
