@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -271,3 +272,13 @@ def race(ledgers: tuple[Ledger, Ledger], conversation_id: str, name: str) -> Non
 
     with ThreadPoolExecutor(2) as pool:
         assert sorted(pool.map(record, range(2), timeout=120)) == ["busy", "held"]
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait for something that another thread does."""
+    tick = threading.Event()
+    for _ in range(int(seconds / 0.01)):
+        if condition():
+            return
+        tick.wait(0.01)
+    raise AssertionError("it did not happen")
