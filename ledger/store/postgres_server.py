@@ -93,7 +93,7 @@ def is_retried(error: psycopg.Error) -> bool:
 
 
 def _without_password(url: str) -> str:
-    """The address without its password and its query; libpq allows several hosts, so ports are left as they are."""
+    """The address without password and query; libpq allows several hosts, each with its port."""
     parts = urlsplit(url)
     account, at, hosts = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=account.partition(":")[0] + at + hosts, query=""))
