@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ledger.admission import check_id
-from ledger.events import JsonObject, is_terminal_type
+from ledger.events import Json, JsonObject, is_terminal_type
 from ledger.intake.lines import Line
 from ledger.intake.stream import End, Make, Stream, StreamOptions
 from ledger.outbox import MEMORY_BYTES, PATIENCE_SECONDS, Outbox
@@ -54,6 +54,7 @@ class StreamRecorder:
         if turn_id is not None:
             check_id("turn_id", turn_id)
         self._summary = Summary()
+        self._steps: dict[Json, Json] = {}  # the last step of each lane
         options = StreamOptions(turn_id)
         self._stream = Stream(make, source_format, conversation_id, options, self._take, self._hurry)
         self._repeats = Repeats(ledger, conversation_id, self._stream.prefix, self._put)
@@ -102,10 +103,18 @@ class StreamRecorder:
 
     def _take(self, event: JsonObject) -> None:
         kind = str(event["type"])
-        self._summary.types[kind] += 1
+        if kind != "step_start" or self._is_new_step(event):
+            self._summary.types[kind] += 1
         if is_terminal_type(kind, event.get("retryable")):
             self._summary.ends.append(kind)
         self._repeats.take(event)
+
+    def _is_new_step(self, event: JsonObject) -> bool:
+        """False for a `step_start` that only completes the one before it in its lane: who answered, where a
+        stream says that last."""
+        lane, step = event.get("agent_id"), event.get("step_id")
+        before, self._steps[lane] = self._steps.get(lane), step
+        return step != before
 
     def _put(self, event: JsonObject) -> None:
         main = "agent_id" not in event
