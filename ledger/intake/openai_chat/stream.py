@@ -89,13 +89,15 @@ class OpenAIChatStream:
     def _of(self, record: JsonObject) -> _Completion:
         """The completion that a chunk belongs to: begun now where it is the first of it.
 
-        Some servers give every chunk an id of its own, some none to the first. So a new id begins another
-        completion only where ids have been steady, or the one before gave its reason.
+        Some servers give every chunk an id of its own, some none to the first, some the same to all answers.
+        So a new id begins another completion only where ids have been steady, or the one before gave its
+        reason; and after the reason, whatever says something more does.
         """
         name = as_text(record.get("id"))
         known = self._completion
         if known is not None and not self._turns.failed:
-            if not name or name == known.name or not known.name:
+            same = not name or name == known.name or not known.name
+            if same and (known.reason is None or not _speaks(record)):
                 known.seen(name)
                 return known
             if known.reason is not None and record.get("choices"):
@@ -162,6 +164,16 @@ class OpenAIChatStream:
 
 
 _PASSING = (408, 429, 500, 502, 503, 504, 529, "429", "500", "502", "503", "504", "529")
+
+
+def _speaks(record: JsonObject) -> bool:
+    """Whether a chunk says something, or calls something."""
+    choices = record.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        delta = choice.get("delta") if isinstance(choice, dict) else None
+        if isinstance(delta, dict) and any(value for name, value in delta.items() if name != "role"):
+            return True
+    return False
 
 
 class _Completion:

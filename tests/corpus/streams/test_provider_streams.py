@@ -13,7 +13,7 @@ from ledger import Ledger
 from ledger.intake.lines import split_lines
 from ledger.intake.streams import STREAMS
 from ledger.stream_recorder import StreamRecorder, Summary
-from tests.conformance import SHARED, needs_shared
+from tests.conformance import REPOSITORY, SHARED, needs_shared
 from tests.streams import Taken, check_sound, take
 
 pytestmark = needs_shared
@@ -362,3 +362,23 @@ def test_recording_twice_adds_nothing(ledger: Ledger) -> None:
         again = record(ledger, name, data)
         assert (first.added, again.added, again.differing) == (len(stored), 0, 0)
         assert [(event.event_id, event.body) for event in ledger.read(Path(name).name)] == stored
+
+
+# -- documented
+
+
+@each_file
+def test_the_documentation_says_what_it_gives(name: str) -> None:
+    page = (REPOSITORY / "docs" / "recording-streams.md").read_text(encoding="utf-8")
+    these = taken(name)
+    end = ", ".join(f"{kind} `{why}`" if why else kind for kind, why in these.ends)
+    counts = (
+        these.of("turn_start"),
+        these.steps,
+        these.calls,
+        these.results,
+        these.texts,
+        these.thoughts,
+    )
+    cells = [name, EXPECTED[name].runtime, *(str(len(counted)) for counted in counts), end]
+    assert f"| {' | '.join(cells)} |\n" in page

@@ -33,8 +33,10 @@ def record(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Jso
 
 
 kinds = st.sampled_from(
-    "text thinking redacted_thinking tool_use server_tool_use web_search_tool_result compaction fallback "
-    "hologram".split()
+    [
+        *("text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result"),
+        *("compaction", "fallback", "hologram"),
+    ]
 )
 anthropic = st.one_of(
     record("message_start", message=some(id=name, model=words, usage=some(input_tokens=index))),
@@ -70,8 +72,10 @@ anthropic = st.one_of(
 )
 item = some(
     type=st.sampled_from(
-        "message reasoning function_call custom_tool_call shell_call shell_call_output web_search_call "
-        "mcp_call compaction mcp_approval_request new_call new".split()
+        [
+            *("message", "reasoning", "function_call", "custom_tool_call", "shell_call", "shell_call_output"),
+            *("web_search_call", "mcp_call", "compaction", "mcp_approval_request", "new_call", "new"),
+        ]
     ),
     id=name,
     call_id=name,

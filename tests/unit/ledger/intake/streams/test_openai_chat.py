@@ -227,6 +227,20 @@ def test_another_answer_in_mid_stream_replaces_this_one() -> None:
     assert [part["text"] for part in these.replay().messages[-1]["content"]] == ["c"]
 
 
+def test_one_id_for_all_answers() -> None:
+    answer = [chunk({"role": "assistant", "content": ""}), said("a"), chunk(reason="tool_calls"), counted()]
+    last = [
+        chunk({"role": "assistant", "content": ""}),
+        said("b"),
+        chunk(reason="stop"),
+        chunk({"content": ""}),
+    ]
+    these = take(*answer, *last, done=False)
+    assert these.texts == ["a", "b"]
+    assert these.steps == ["chatcmpl-1", "chatcmpl-1~2"]
+    assert these.ends == [("complete", "stop")]
+
+
 def test_other_choices_are_notes() -> None:
     other = {"index": 1, "delta": {"content": "other"}, "finish_reason": "stop"}
     record = said("first")
