@@ -50,4 +50,6 @@ def take(state: State, events: Iterable[RecordedEvent]) -> Pause | None:
 
 def _pause(recorded: RecordedEvent, error: Exception) -> Pause:
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    return Pause(recorded.version, recorded.event_id, words[:LONGEST_REASON])
+    # The reason may quote the event: only what any table and any terminal takes.
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in words)
+    return Pause(recorded.version, recorded.event_id, shown[:LONGEST_REASON])

@@ -28,6 +28,8 @@ IDLE = 0.2
 MOST_KEPT = 50_000
 """Records kept in memory between pages; conversations beyond are loaded by key when they go on."""
 
+_NAMING = ("turn_id", "step_id", "tool_call_id", "retry_of", "parent_tool_call_id")
+
 
 class Progress(NamedTuple):
     """What a page did: its events, and the rows written for them."""
@@ -240,16 +242,8 @@ def names_in(events: Sequence[RecordedEvent]) -> set[str]:
     names: set[str] = set()
     for recorded in events:
         try:
-            event = recorded.event
+            given = recorded.event.__dict__  # a model answers slowly for a field that it does not have
         except ValueError:
             break  # the fold pauses there
-        for name in (
-            event.turn_id,
-            event.step_id,
-            getattr(event, "tool_call_id", None),
-            getattr(event, "retry_of", None),
-            event.parent_tool_call_id,
-        ):
-            if isinstance(name, str):
-                names.add(name)
+        names.update(name for field in _NAMING if isinstance(name := given.get(field), str))
     return names
