@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,3 +97,13 @@ def test_packages_are_typed_and_shipped(package: str) -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
     assert f"{package}*" in project["tool"]["setuptools"]["packages"]["find"]["include"]
     assert package in project["tool"]["mypy"]["packages"]
+
+
+def test_every_invariant_names_tests_that_exist() -> None:
+    page = (REPOSITORY / "docs" / "invariants.md").read_text("utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page)
+    assert len(named) > 20
+    for file, test in named:
+        path = REPOSITORY / file
+        assert path.is_file(), file
+        assert not test or f"def {test}(" in path.read_text("utf-8"), f"{file}::{test}"
