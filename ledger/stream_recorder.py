@@ -46,6 +46,7 @@ class StreamRecorder:
         make: Make,
         *,
         turn_id: str | None = None,
+        provider: str | None = None,
         lease_seconds: float = LEASE_SECONDS,
         memory: int = MEMORY_BYTES,
         patience: float = PATIENCE_SECONDS,
@@ -55,7 +56,7 @@ class StreamRecorder:
             check_id("turn_id", turn_id)
         self._summary = Summary()
         self._steps: dict[Json, Json] = {}  # the last step of each lane
-        options = StreamOptions(turn_id)
+        options = StreamOptions(turn_id, provider)
         self._stream = Stream(make, source_format, conversation_id, options, self._take, self._hurry)
         self._repeats = Repeats(ledger, conversation_id, self._stream.prefix, self._put)
         self._outbox = Outbox(

@@ -19,7 +19,7 @@ import click
 from ledger.errors import TurnledgerError
 from ledger.events import Json
 from ledger.intake.lines import split_lines
-from ledger.intake.stream import End
+from ledger.intake.stream import End, StreamOptions
 from ledger.intake.streams import STREAMS
 from ledger.store import Ledger
 from ledger.stream_recorder import StreamRecorder, Summary
@@ -141,6 +141,9 @@ class Reading:
 @click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
 @click.option("--conversation", "conversation_id", required=True, metavar="ID", help="Where to record it.")
 @click.option("--turn", "turn_id", metavar="ID", help="The id of the (first) turn.")
+@click.option(
+    "--provider", metavar="NAME", help="Who answers, where the stream does not say (openai-chat, ai-sdk)."
+)
 @click.option("--tee", is_flag=True, help="Pass the bytes on to standard output, unchanged.")
 @json_option
 @click.pass_obj
@@ -150,6 +153,7 @@ def record(
     file: Path,
     conversation_id: str,
     turn_id: str | None,
+    provider: str | None,
     tee: bool,
     as_json: bool,
 ) -> None:
@@ -163,7 +167,8 @@ def record(
         reading = Reading(descriptor, Tee(tee), stopping)
         try:
             with front.ledger(create=True) as ledger:
-                summary = _record(ledger, reading, stopping, conversation_id, runtime, turn_id)
+                options = StreamOptions(turn_id, provider)
+                summary = _record(ledger, reading, stopping, conversation_id, runtime, options)
         except TurnledgerError:
             if tee:
                 reading.pass_on()
@@ -182,9 +187,16 @@ def _record(
     stopping: Stopping,
     conversation_id: str,
     runtime: str,
-    turn_id: str | None,
+    options: StreamOptions,
 ) -> Summary:
-    recorder = StreamRecorder(ledger, conversation_id, runtime, STREAMS[runtime], turn_id=turn_id)
+    recorder = StreamRecorder(
+        ledger,
+        conversation_id,
+        runtime,
+        STREAMS[runtime],
+        turn_id=options.turn_id,
+        provider=options.provider,
+    )
     try:
         for line in split_lines(reading.chunks(recorder)):
             recorder.line(line)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ledger import Ledger
+from ledger.events import StepStart
 from ledger.intake.lines import split_lines
 from ledger.intake.streams import STREAMS
 from ledger.stream_recorder import StreamRecorder, Summary
@@ -350,6 +351,16 @@ def record(ledger: Ledger, name: str, data: bytes) -> Summary:
         recorder.line(line)
     recorder.caught_up()
     return recorder.end("eof")
+
+
+def test_who_answers_can_be_said(ledger: Ledger) -> None:
+    name = "openai-sse/chat-openai-text.chunks.txt"
+    recorder = StreamRecorder(ledger, "c", "openai-chat", STREAMS["openai-chat"], provider="openai")
+    for line in split_lines([bytes_of(name)]):
+        recorder.line(line)
+    recorder.end("eof")
+    started = [event.event for event in ledger.read("c") if isinstance(event.event, StepStart)]
+    assert [event.provider for event in started] == ["openai"]
 
 
 def test_recording_twice_adds_nothing(ledger: Ledger) -> None:
