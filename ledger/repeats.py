@@ -13,6 +13,7 @@ from typing import cast
 
 from ledger.events import Json, JsonObject
 from ledger.store import Ledger
+from ledger.turns.recording import MISSING_TERMINAL
 
 HELD_BYTES = 32 * 1024 * 1024
 _LOOK_EVERY = 256
@@ -108,7 +109,9 @@ class Repeats:
             if recorded.turn_id not in turns or recorded.turn_id is None or recorded.event_id in own:
                 continue
             told = json.loads(recorded.body)
-            if told.get("partial") is True:
+            if told.get("partial") is True or (
+                told["type"] == "token_usage" and recorded.event_id.startswith(self._prefix)
+            ):
                 self._cut_off.append(recorded.event_id)
             elif recorded.event_id.startswith(self._prefix) and not _is_cut(told):
                 return True
@@ -137,6 +140,6 @@ class Repeats:
 
 def _is_cut(event: JsonObject) -> bool:
     """Whether an event is there only because a recording was cut off."""
-    if event.get("type") in ("abort", "token_usage") or event.get("kind") == "dropped":
+    if event.get("type") in ("abort", "token_usage") or event.get("kind") in ("dropped", "broken line"):
         return True
-    return event.get("code") == "missing_terminal_event" or event.get("text") == ""
+    return event.get("code") == MISSING_TERMINAL or event.get("text") == ""

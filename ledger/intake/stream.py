@@ -17,6 +17,7 @@ from ledger.errors import TurnledgerError
 from ledger.events import JsonObject
 from ledger.intake.lines import Line, split_lines
 from ledger.turns import Recording, StreamStamps
+from ledger.turns.recording import MISSING_TERMINAL
 
 End = Literal["eof", "user_stop", "terminated"]
 
@@ -85,6 +86,7 @@ class Stream:
         """Take the end: whatever the adapter leaves open is ended here, so that every turn has its
         terminal."""
         self._stamps.take(f"\0{end}".encode())
+        self.recording.sheet.at_end = end == "eof"
         try:
             self._adapter.end(end)
         except TurnledgerError:
@@ -96,7 +98,7 @@ class Stream:
             )
         if (turn := self.recording.running) is not None:
             if end == "eof":
-                turn.error("The stream ended without a terminal event.", "missing_terminal_event")
+                turn.error("The stream ended without a terminal event.", MISSING_TERMINAL)
             else:
                 turn.abort(end)
 

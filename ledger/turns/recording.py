@@ -12,6 +12,9 @@ from ledger.turns.sheet import Sheet
 from ledger.turns.stamps import Stamps
 from ledger.turns.step import OpenBlock
 
+MISSING_TERMINAL = "missing_terminal_event"
+"""The code of an error that says only that a stream ended and its turn had not."""
+
 
 class Turn(Lane):
     """One turn: its main lane, the lanes of its sub-agents, and its one end.
@@ -52,8 +55,16 @@ class Turn(Lane):
         return self._cut_off("abort", {"reason": reason, **more})
 
     def error(self, message: str, code: str | None = None, *, reason: str | None = None, **more: Json) -> bool:
-        """The turn failed: what was streamed is kept, then a terminal `error`."""
-        return self._cut_off("error", {"message": message, "code": code, "reason": reason, **more})
+        """The turn failed: what was streamed is kept, then a terminal `error`.
+
+        One that only says that the stream is over is marked as inferred: it counts until more of the turn
+        comes.
+        """
+        fields: dict[str, Json] = {"message": message, "code": code, "reason": reason, **more}
+        if code == MISSING_TERMINAL and self.sheet.at_end:
+            source = fields.get("source")
+            fields["source"] = {**(source if isinstance(source, dict) else {}), "inferred": True}
+        return self._cut_off("error", fields)
 
     def open_blocks(self) -> list[OpenBlock]:
         """What streams now in any lane and is no event yet; another thread may ask."""

@@ -22,6 +22,8 @@ class Sheet:
     ) -> None:
         self.conversation_id = conversation_id
         self.stamps = stamps
+        self.at_end = False
+        """The stream is over: what is concluded from that alone is an inference."""
         self._events: list[JsonObject] = []
         self._sink = self._events.append if sink is None else sink
         self._hurry = hurry

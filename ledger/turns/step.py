@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ledger.assembler import CALL, REASONING, TEXT, Assembler, Index, Kept, Part, StepOutput
 from ledger.events import Json, JsonObject
-from ledger.intake.mending import NotARecord, read_record
+from ledger.turns.blocks import event_of, replay_state_of
 
 if TYPE_CHECKING:
     from ledger.turns.lane import Lane
@@ -223,7 +223,7 @@ class Step:
             "finish_reason": finish_reason if finish_reason is not None else self._chunk_reason(output),
             "usage": output.usage,
             "response_id": response_id,
-            "replay_state": self._replay_state(output),
+            "replay_state": replay_state_of(output),
             "dropped": cast(Json, output.dropped) if output.dropped else None,
         }
         self._event("step_finish", None, fields, more)
@@ -383,35 +383,12 @@ class Step:
         more = {**self._more.pop(place, {}), **more}
         metadata = more.get("provider_metadata", block.get("provider_metadata"))
         more = {**more, "provider_metadata": metadata}
-        match block.get("type"):
-            case "reasoning":
-                self._thought = True
-                told = {name: block.get(name) for name in ("signature", "redacted_data")}
-                self._event("thinking_complete", place, {"text": block.get("text") or "", **told}, more)
-            case "text":
-                self._spoke = True
-                self._event("text_complete", place, {"text": block.get("text") or ""}, more)
-            case "tool-call":
-                call: dict[str, Json] = {
-                    "tool_call_id": block.get("id"),
-                    "tool_name": block.get("name"),
-                    "args": arguments_of(block.get("arguments")),
-                    "provider_executed": block.get("provider_executed"),
-                }
-                self._event("tool_start", place, call, more)
-                self._lane.called(cast(str, block.get("id")), self.step_id)
-            case "tool-result":
-                result: dict[str, Json] = {
-                    "tool_call_id": block.get("toolCallId"),
-                    "content": block.get("content"),
-                    "is_error": block.get("isError"),
-                    "provider_executed": True,
-                }
-                self._event("tool_result", place, result, more)
-            case other:
-                self._event(
-                    "note", place, {"kind": "block", "text": f"A block of type {other}.", "block": block}, more
-                )
+        event_type, fields = event_of(block)
+        self._thought = self._thought or event_type == "thinking_complete"
+        self._spoke = self._spoke or event_type == "text_complete"
+        self._event(event_type, place, fields, more)
+        if event_type == "tool_start":
+            self._lane.called(cast(str, block.get("id")), self.step_id)
 
     def _event(
         self, event_type: str, place: int | None, fields: Mapping[str, Json], more: Mapping[str, Json]
@@ -420,22 +397,3 @@ class Step:
 
     def _chunk_reason(self, output: StepOutput) -> str | None:
         return output.finish if self._assembler.has_finish else None
-
-    @staticmethod
-    def _replay_state(output: StepOutput) -> Json:
-        """The envelope, with the entries of exactly the blocks that are content of the step."""
-        envelope, entries = output.envelope, output.replay_blocks
-        if entries is None or not isinstance(envelope, dict):
-            return envelope
-        content = [one.entry for one in output.kept if one.block.get("type") in (TEXT, REASONING, CALL)]
-        return envelope if len(content) == len(entries) else {**envelope, "blocks": content}
-
-
-def arguments_of(arguments: Json) -> Json:
-    """A call's arguments as a value: a text is parsed where it is JSON, and kept as it is where it is not."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return read_record(arguments.encode("utf-8", "surrogatepass"))[0] if arguments else arguments
-    except NotARecord:
-        return arguments
