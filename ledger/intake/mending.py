@@ -43,7 +43,7 @@ def read_record(raw: bytes) -> tuple[Json, bool]:
     try:
         value = marks.loads(text)
         if mended:
-            value = _mark_replaced(value)
+            value = mark_replaced(value)
         if raw.count(b"[") + raw.count(b"{") > MAX_RECORD_DEPTH and deeper(value, MAX_RECORD_DEPTH):
             value = _cut(value, MAX_RECORD_DEPTH)
             mended = True
@@ -83,13 +83,14 @@ class _Marks:
         return int(spelled) if len(spelled.lstrip("-")) <= MAX_INT_DIGITS else self._text(spelled)
 
 
-def _mark_replaced(value: Json) -> Json:
+def mark_replaced(value: Json) -> Json:
+    """The value with every string that holds U+FFFD marked: what was read from bytes that were not UTF-8."""
     if isinstance(value, str):
         return Mended(value) if "\ufffd" in value else value
     if isinstance(value, list):
-        return [_mark_replaced(item) for item in value]
+        return [mark_replaced(item) for item in value]
     if isinstance(value, dict):
-        return {name: _mark_replaced(item) for name, item in value.items()}
+        return {name: mark_replaced(item) for name, item in value.items()}
     return value
 
 

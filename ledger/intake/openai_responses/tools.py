@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ledger.events import Json, JsonObject
 from ledger.intake.mending import as_text
-from ledger.turns.step import arguments_of
+from ledger.turns.blocks import arguments_of
 
 HOSTED = frozenset(
     {

@@ -284,7 +284,8 @@ def test_all_that_a_provider_said_is_there(messages: list[Any], cut: int, chance
     check_sound(part)
     streamed: dict[tuple[str, int], str] = {}
     message = ""
-    for record in sent[: data[:at].count(b"\n\n")]:
+    whole = [number for number in range(len(sent)) if len(sse(sent[: number + 1])) - 2 <= at]
+    for record in sent[: len(whole)]:
         told: Any = record
         message = told["message"]["id"] if told["type"] == "message_start" else message
         if told["type"] == "content_block_delta":

@@ -504,3 +504,10 @@ def test_values_of_the_wrong_type_are_no_faults() -> None:
         {"type": "error", "error": "just words"},
         {"type": "message_stop"},
     )
+
+
+def test_arguments_that_were_mended_are_said() -> None:
+    data = sse([start(), *call(0, "t1", '{"a": ["x?y"]}'), *end("tool_use")]).replace(b"x?y", b"x\xffy")
+    called = take_stream("anthropic", data).only("tool_start")
+    assert called["args"] == {"a": ["x�y"]}
+    assert called["normalized"] == ["args.a[0]"]
