@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, cast
 
 from ledger.events import Json, JsonObject
-from ledger.intake.mending import Mended
+from ledger.growing import GrowingText
 
 TEXT, REASONING, CALL = "text", "reasoning", "tool-call"
 _ACCUMULATING = frozenset({TEXT, REASONING, CALL})
 OUT_OF_TOKENS = "max-tokens"
+
+LONG_TEXT = 64 * 1024
+"""A longer text is given out once only: when its block ends."""
 
 End = Literal["finished", "cancelled"]
 Index = int | str
@@ -25,15 +28,13 @@ Index = int | str
 class Part:
     """One block as it grows. `place` is its place among the blocks first seen, from 0: its `block_index`."""
 
-    __slots__ = ("block", "call_id", "index", "kind", "mended", "name", "pieces", "place", "size")
+    __slots__ = ("block", "call_id", "growing", "index", "kind", "name", "place")
 
     def __init__(self, index: Index, place: int, kind: str) -> None:
         self.index = index
         self.place = place
         self.kind = kind
-        self.pieces: list[str] = []
-        self.size = 0  # characters in `pieces`
-        self.mended = False  # a piece stands for bytes that could not be kept as they were
+        self.growing = GrowingText()
         self.call_id: str | None = None
         self.name = ""
         self.block: JsonObject | None = None
@@ -42,18 +43,17 @@ class Part:
     @property
     def text(self) -> str:
         """The text so far; of a call its arguments, as they came."""
-        if len(self.pieces) > 1:
-            joined = "".join(self.pieces)
-            self.pieces[:] = [Mended(joined) if self.mended else joined]
-        return self.pieces[0] if self.pieces else ""
+        return self.growing.text
 
     def add(self, piece: str) -> None:
         """Text or arguments that came; nothing after the block's end."""
         if self.block is None and piece:
-            self.pieces.append(piece)
-            self.size += len(piece)
-            if type(piece) is Mended:
-                self.mended = True
+            self.growing.add(piece)
+
+    def close(self, block: JsonObject) -> None:
+        """The whole block; what had accumulated is let go."""
+        self.block = block
+        self.growing.clear()
 
     def assembled(self) -> JsonObject | None:
         """The block as far as it came; None for an open one of a type that only its end could tell."""
@@ -187,11 +187,19 @@ class Assembler:
         """The whole block `index`, whatever was accumulated; the first end counts."""
         part = self.start(index, _text(block.get("type")))
         if part.block is None:
-            part.block = block
+            part.close(block)
             part.kind = _text(block.get("type"))
-            part.pieces.clear()
-            part.size = 0
         return part
+
+    def let_go(self, place: int) -> None:
+        """The block at `place` is stored: a long text of it need not be kept here as well."""
+        for part in self.parts.values():
+            if (
+                part.place == place
+                and part.block is not None
+                and len(_text(part.block.get("text"))) > LONG_TEXT
+            ):
+                part.block = {**part.block, "text": ""}
 
     def finished(self, kind: str, failure: Json = None, replay_state: Json = None) -> None:
         """The response's end; the last one counts, its replay state (or that it has none) included."""

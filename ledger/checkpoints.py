@@ -16,7 +16,6 @@ class _Kept(NamedTuple):
     part: Part
     number: int
     pieces: int
-    taken: int  # of the part's own pieces
     size: int  # characters
 
 
@@ -51,15 +50,15 @@ class Checkpoints:
         kept: dict[int, _Kept] = {}
         number = self._next
         for block in blocks:
-            before = self._kept.get(id(block.part)) or _Kept(block.part, number, 0, 0, 0)
+            before = self._kept.get(id(block.part)) or _Kept(block.part, number, 0, 0)
             number += before.number == number
-            text, taken = _more(block.part, before)
+            text = block.part.growing.since(before.size)
             if not text:
                 kept[id(block.part)] = before
                 continue
             event = None if before.pieces else json_bytes({"type": block.event_type, **block.fields})
             pieces.append(Piece(before.number, before.pieces, event, json_bytes(text)))
-            after = before._replace(pieces=before.pieces + 1, taken=taken, size=before.size + len(text))
+            after = before._replace(pieces=before.pieces + 1, size=before.size + len(text))
             kept[id(block.part)] = after
         gone = dict(self._gone)
         for name, one in self._kept.items():
@@ -74,11 +73,3 @@ class Checkpoints:
         """The round is in the table."""
         self._kept, self._gone = done.kept, done.gone
         self._next = max([self._next - 1, *(one.number for one in done.kept.values())]) + 1
-
-
-def _more(part: Part, before: _Kept) -> tuple[str, int]:
-    """The text that came since; the runtime's thread may add to it meanwhile."""
-    pieces = part.pieces[:]
-    if len(pieces) >= before.taken and before.taken:
-        return "".join(pieces[before.taken :]), len(pieces)
-    return "".join(pieces)[before.size :], len(pieces)

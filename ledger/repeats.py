@@ -142,4 +142,6 @@ def _is_cut(event: JsonObject) -> bool:
     """Whether an event is there only because a recording was cut off."""
     if event.get("type") in ("abort", "token_usage") or event.get("kind") in ("dropped", "broken line"):
         return True
+    if event.get("at_stream_end") is True:
+        return True
     return event.get("code") == MISSING_TERMINAL or event.get("text") == ""

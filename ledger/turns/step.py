@@ -295,7 +295,7 @@ class Step:
                 },
             )
             for part in list(self._assembler.parts.values())
-            if part.size and part.kind in (TEXT, REASONING)
+            if part.growing.size and part.kind in (TEXT, REASONING)
         ]
 
     @property
@@ -387,6 +387,7 @@ class Step:
         self._thought = self._thought or event_type == "thinking_complete"
         self._spoke = self._spoke or event_type == "text_complete"
         self._event(event_type, place, fields, more)
+        self._assembler.let_go(place)
         if event_type == "tool_start":
             self._lane.called(cast(str, block.get("id")), self.step_id)
 
