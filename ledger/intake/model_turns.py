@@ -92,11 +92,12 @@ class ModelTurns:
         self.step = turn.begin_step(name or None, provider=provider, api=api, model=model)
         return self.step
 
-    def finished(self, stop: str | None, *, goes_on: bool) -> None:
-        """The response has ended; with it the turn, unless it goes on."""
+    def finished(self, stop: str | None, *, goes_on: bool, at_end: bool = False) -> None:
+        """The response has ended; with it the turn, unless it goes on. `at_end`: only the stream's end says
+        so."""
         self._stop = stop
         if not goes_on:
-            self.turn().complete(stop)
+            self.turn().complete(stop, at_stream_end=at_end or None)
 
     def fail(self, message: str, code: str | None, *, again: bool, entry: Json = None) -> None:
         """The provider reported an error (its record is `entry`). `again`: one that is worth another try, which
@@ -115,7 +116,7 @@ class ModelTurns:
             if self.responding:
                 turn.error("The stream ended in the middle of a response.", "missing_terminal_event")
             elif self.step is not None:
-                turn.complete(self._stop)
+                turn.complete(self._stop, at_stream_end=True)
 
     def _fail(self) -> None:
         failure, self._failure = self._failure, None

@@ -33,7 +33,6 @@ class Ending:
         self._step: JsonObject | None = None
         self._failure: _Failure | None = None
         self._usage: JsonObject | None = None
-        self._model: str | None = None
         self._counted = False
 
     @property
@@ -43,13 +42,12 @@ class Ending:
 
     def clear(self) -> None:
         """Another turn begins."""
-        self._step = self._failure = self._usage = self._model = None
+        self._step = self._failure = self._usage = None
         self._counted = False
 
-    def learn(self, usage: JsonObject | None, model: str | None) -> None:
-        """What an app, or the response's metadata, says of the step under way."""
+    def counted(self, usage: JsonObject | None) -> None:
+        """What an app says of the step under way."""
         self._usage = usage or self._usage
-        self._model = model or self._model
 
     def failed(self, message: str, code: str | None, record: JsonObject) -> None:
         """An error was reported; the turn's end says whether the answer ends with it."""
@@ -59,8 +57,11 @@ class Ending:
         """The open step has ended, or so the stream says."""
         self._step = record
 
-    def finish_step(self, turn: Turn, parts: Parts, turn_ends: JsonObject | None) -> None:
-        """Write the step's end; `turn_ends` is the `finish` that came right after it."""
+    def finish_step(
+        self, turn: Turn, parts: Parts, turn_ends: JsonObject | None, *, at_end: bool = False
+    ) -> None:
+        """Write the step's end; `turn_ends` is the `finish` that came right after it. `at_end`: nothing came
+        after it."""
         record: JsonObject = self._step or {}
         ends = turn_ends or {}
         together = {**ends, **record}
@@ -71,7 +72,7 @@ class Ending:
         response = record.get("response")
         told: JsonObject = response if isinstance(response, dict) else {}
         metadata = merged({}, record)
-        self._say_who(turn, parts, as_text(told.get("modelId")), provider_of(metadata))
+        parts.answered_by(provider_of(metadata), as_text(told.get("modelId")))
         reason = as_text(record.get("finishReason") or ends.get("finishReason")) or None
         if (raw := record.get("rawFinishReason")) is not None:
             metadata["rawFinishReason"] = raw
@@ -82,6 +83,7 @@ class Ending:
             out_of_tokens=reason == "length",
             drop_calls=_DROPS.get(reason or ""),
             provider_metadata=metadata or None,
+            at_stream_end=at_end or None,
         )
         self._leave(turn)
 
@@ -89,19 +91,12 @@ class Ending:
         """The step will not go on: it has no end."""
         record: JsonObject = self._step or {}
         response = record.get("response")
-        model = as_text(response.get("modelId")) if isinstance(response, dict) else ""
-        self._say_who(turn, parts, model, None)
+        if isinstance(response, dict):
+            parts.answered_by(provider_of(merged({}, record)), as_text(response.get("modelId")))
         if (usage := self._counts(record)) is not None:
             parts.step.usage(usage)
         parts.step.cut()
         self._leave(turn)
-
-    def _say_who(self, turn: Turn, parts: Parts, model: str, provider: str | None) -> None:
-        """The SDK says who answered only when the answer is there: `step_start` is completed then."""
-        provider, model = parts.provider or provider or "", model or self._model or ""
-        if model or provider:
-            fields: JsonObject = {"step_id": parts.step.step_id}
-            turn.write("step_start", {**fields, "provider": provider or None, "model": model or None})
 
     def _counts(self, record: JsonObject) -> JsonObject | None:
         reported = record.get("usage")
@@ -110,7 +105,7 @@ class Ending:
         return usage
 
     def _leave(self, turn: Turn) -> None:
-        self._step = self._usage = self._model = None
+        self._step = self._usage = None
         turn.end_step()
 
     def finish(self, turn: Turn, record: JsonObject) -> None:

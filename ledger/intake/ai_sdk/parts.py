@@ -24,14 +24,27 @@ class Parts:
     """The parts of one step. `broken` counts the lines so far that could not be read: text around one may
     have a hole, and no signature over it can hold."""
 
-    def __init__(self, turn: Turn, step: Step, *, announced: bool) -> None:
+    def __init__(
+        self, turn: Turn, step: Step, provider: str | None, model: str | None, *, announced: bool
+    ) -> None:
         self.step = step
         self.announced = announced  # the stream says where this step begins, so it will say where it ends
-        self.provider: str | None = None
+        self._provider = provider
+        self._model = model
         self._turn = turn
         self._open: dict[str, _Part] = {}
         self._ended: dict[str, int] = {}  # parts that ended, and how often
         self._called: set[str] = set()
+
+    def answered_by(self, provider: str | None, model: str | None = None) -> None:
+        """Who answers: the SDK says it only with or after the answer, and `step_start` is completed then."""
+        news: JsonObject = {}
+        if provider and self._provider is None:
+            self._provider = news["provider"] = provider
+        if model and self._model is None:
+            self._model = news["model"] = model
+        if news:
+            self._turn.write("step_start", {"step_id": self.step.step_id, **news})
 
     def start(self, kind: str, record: JsonObject, broken: int) -> None:
         """A text or reasoning part begins. One that is open under this id goes on."""
@@ -78,7 +91,7 @@ class Parts:
             return
         self._called.add(key)
         metadata = merged({}, record)
-        self.provider = self.provider or provider_of(metadata)
+        self.answered_by(provider_of(metadata))
         known = record.get("input", record.get("args"))
         self.step.call(
             call_id,
@@ -114,7 +127,7 @@ class Parts:
 
     def _learn(self, part: _Part, record: JsonObject) -> None:
         part.metadata = merged(part.metadata, record)
-        self.provider = self.provider or provider_of(part.metadata)
+        self.answered_by(provider_of(part.metadata))
 
     def _close(self, name: str, part: _Part, broken: int, *, cut: bool) -> None:
         del self._open[name]

@@ -36,6 +36,7 @@ class AISDKStream:
         self._first = True
         self._message = ""
         self._steps = 0
+        self._model: str | None = None
         self._parts: Parts | None = None
         self._ending = Ending()
         self._results = Results()
@@ -53,7 +54,7 @@ class AISDKStream:
         self._payloads.end()
         running = self._recording.running
         if running is not None:
-            self._leave_step(running)
+            self._leave_step(running, at_end=True)
             self._ending.give_up(running)
 
     def _record(self, record: JsonObject) -> bool:
@@ -79,7 +80,7 @@ class AISDKStream:
         self._first = False
         self._message = as_text(record.get("messageId"))
         self._steps = 0
-        self._parts = None
+        self._parts = self._model = None
         self._ending.clear()
         return self._recording.begin_turn(turn_id, runtime="ai-sdk", message_id=self._message or None)
 
@@ -115,8 +116,9 @@ class AISDKStream:
         if self._parts is None:
             self._steps += 1
             name = f"{self._message}:{self._steps}" if self._message else None
-            step = turn.begin_step(name, provider=self._options.provider)
-            self._parts = Parts(turn, step, announced=announced)
+            provider, model = self._options.provider, self._model
+            step = turn.begin_step(name, provider=provider, model=model)
+            self._parts = Parts(turn, step, provider, model, announced=announced)
         return self._parts
 
     def _start_step(self, record: JsonObject) -> bool:
@@ -135,10 +137,10 @@ class AISDKStream:
         turn.retraction(step_ids=[step_id])
         return True
 
-    def _leave_step(self, turn: Turn) -> None:
+    def _leave_step(self, turn: Turn, *, at_end: bool = False) -> None:
         """The open step goes no further; one whose end was said has ended."""
         if self._ending.waits:
-            self._finish_step(None)
+            self._finish_step(None, at_end=at_end)
         elif self._parts is not None:
             self._close(cut=True)
             self._ending.cut_step(turn, self._parts)
@@ -158,9 +160,9 @@ class AISDKStream:
             self._finish_step(None)
         return True
 
-    def _finish_step(self, turn_ends: JsonObject | None) -> None:
+    def _finish_step(self, turn_ends: JsonObject | None, *, at_end: bool = False) -> None:
         if self._parts is not None:
-            self._ending.finish_step(self._turn(), self._parts, turn_ends)
+            self._ending.finish_step(self._turn(), self._parts, turn_ends, at_end=at_end)
             self._parts = None
 
     # -- the turn's end
@@ -193,12 +195,19 @@ class AISDKStream:
         if not isinstance(metadata, dict) or not metadata:
             return metadata is None or not metadata or self._beside("metadata", record)
         usage, model = app_usage(metadata), app_model(metadata)
-        self._ending.learn(usage, model)
+        self._ending.counted(usage)
+        self._answered_by(model)
         return usage is not None or model is not None or self._beside("metadata", record)
 
     def _response(self, record: JsonObject) -> bool:
-        self._ending.learn(None, as_text(record.get("modelId")) or None)
+        self._answered_by(as_text(record.get("modelId")) or None)
         return True
+
+    def _answered_by(self, model: str | None) -> None:
+        if self._parts is not None:
+            self._parts.answered_by(None, model)
+        else:
+            self._model = model or self._model  # of the steps that follow
 
     def _file(self, record: JsonObject) -> bool:
         """A file that the model made: a block of its answer."""

@@ -39,8 +39,7 @@ class AnthropicStream:
         self._payloads.end()
         message = self._message
         if message is not None:
-            if message.stop_reason is not None and not self._turns.failed:
-                self._finish(message)  # all of it came but the last event
+            if message.step.ended and not self._turns.failed:  # all of it came but the last event
                 if end == "eof":
                     said = "The stream ended before message_stop."
                     self._turns.fail(said, "missing_terminal_event", again=False)
@@ -65,6 +64,8 @@ class AnthropicStream:
                 return False
             if kind == "message_delta":
                 message.delta(record)
+                if message.stop_reason is not None:
+                    self._finish(message)
                 return True
             self._message = None
             self._end_message(message)
@@ -81,7 +82,7 @@ class AnthropicStream:
             if name and name == before.name and not self._turns.failed:
                 before.count(told.get("usage"))  # repeated in mid-stream: it says nothing new
                 return True
-            if before.stop_reason is not None and not self._turns.failed:
+            if before.step.ended and not self._turns.failed:
                 self._end_message(before)  # its last event was lost on the way
             else:
                 before.cut(self._payloads.broken)
@@ -114,11 +115,13 @@ class AnthropicStream:
         return message.blocks.start(index, piece, broken)
 
     def _end_message(self, message: _Message) -> None:
-        reason = self._finish(message)
+        self._finish(message)
+        reason = message.stop_reason
         goes_on = reason in _GOES_ON or (reason is None and message.blocks.calls > 0)
         self._turns.finished(reason, goes_on=goes_on)
 
-    def _finish(self, message: _Message) -> str | None:
+    def _finish(self, message: _Message) -> None:
+        """The message says why it stopped, or that it did: everything of it is there."""
         reason = message.stop_reason
         message.blocks.stop_all(self._payloads.broken)
         message.step.finish(
@@ -129,7 +132,6 @@ class AnthropicStream:
             drop_calls="the model refused" if reason == "refusal" else None,
             provider_metadata=message.beside or None,
         )
-        return reason
 
     def _error(self, record: JsonObject) -> bool:
         error = record.get("error")
@@ -159,7 +161,9 @@ class _Message:
         """Later numbers count, field by field."""
         if isinstance(usage, dict):
             self.usage.update({key: value for key, value in usage.items() if value is not None})
-            self.step.usage(anthropic_usage(self.usage) or {})
+            counted = anthropic_usage(self.usage)
+            if counted is not None:
+                self.step.usage(counted)
 
     def delta(self, record: JsonObject) -> None:
         """What `message_delta` says of the message."""

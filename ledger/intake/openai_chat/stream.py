@@ -15,6 +15,7 @@ from ledger.turns import Recording
 
 API = "openai-completions"
 _GOES_ON = frozenset({"tool_calls", "function_call"})
+_DROPS = {"content_filter": "content filter"}
 _FAILED = frozenset({"error", "insufficient_system_resource"})
 _BESIDE = ("service_tier", "system_fingerprint", "provider", "created", "citations", "search_results", "x_groq")
 
@@ -43,7 +44,7 @@ class OpenAIChatStream:
         completion = self._completion
         if completion is not None:
             if completion.reason is not None and not self._turns.failed:
-                self._finish(completion)
+                self._complete(completion, at_end=True)
             else:
                 self._cut(completion)
         self._turns.end(end)
@@ -62,13 +63,25 @@ class OpenAIChatStream:
             return False
         completion = self._of(record)
         completion.note(record)
-        if isinstance(usage, dict):
-            completion.count(usage)
         self._choices(completion, choices)
         if completion.reason in _FAILED:
             said = f"The answer ended with {completion.reason}."
             return self._error(record, {"message": said, "code": completion.reason})
+        if completion.answer.step.ended:
+            self._late_usage(completion, usage)
+            return True
+        if isinstance(usage, dict):
+            completion.count(usage)
+        if completion.reason is not None:
+            self._finish(completion)
         return True
+
+    def _late_usage(self, completion: _Completion, usage: Json) -> None:
+        """The count often comes in a chunk of its own, after the answer."""
+        counted = openai_usage(usage) if isinstance(usage, dict) else None
+        if counted is not None and usage != completion.usage:
+            self._turns.turn().token_usage(counted, completion.answer.step.step_id)
+            self._complete(completion)
 
     def _choices(self, completion: _Completion, choices: Json) -> None:
         for choice in choices if isinstance(choices, list) else ():
@@ -101,7 +114,7 @@ class OpenAIChatStream:
                 known.seen(name)
                 return known
             if known.reason is not None and record.get("choices"):
-                self._finish(known)
+                self._complete(known)
             elif known.steady:
                 self._cut(known)
             else:
@@ -118,27 +131,32 @@ class OpenAIChatStream:
         if completion is None or self._turns.failed:
             return
         if completion.reason is not None:
-            self._finish(completion)
+            self._complete(completion)
         else:
             self._cut(completion)
             self._turns.fail("The answer ended without a finish reason.", "missing_terminal_event", again=True)
 
     def _finish(self, completion: _Completion) -> None:
-        self._completion = None
+        """The answer gave its reason: all of it is there, but for a count that may follow."""
         answer, reason = completion.answer, completion.reason
         answer.end()
-        filtered = reason == "content_filter"
         answer.step.finish(
             reason,
             openai_usage(completion.usage),
             completion.name or None,
             out_of_tokens=reason == "length",
-            drop_calls="content filter" if filtered else None,
+            drop_calls=_DROPS.get(reason or ""),
             provider_metadata={**completion.beside, **answer.beside} or None,
         )
         self._write_others(completion)
-        goes_on = reason in _GOES_ON or (answer.calls and reason != "length" and not filtered)
-        self._turns.finished(reason, goes_on=goes_on)
+
+    def _complete(self, completion: _Completion, *, at_end: bool = False) -> None:
+        """Nothing more comes of this answer."""
+        self._completion = None
+        reason = completion.reason
+        stops = reason == "length" or reason in _DROPS
+        goes_on = reason in _GOES_ON or (completion.answer.calls and not stops)
+        self._turns.finished(reason, goes_on=goes_on, at_end=at_end)
 
     def _write_others(self, completion: _Completion) -> None:
         """Other choices than the first are no part of the conversation: each is a note."""
@@ -148,8 +166,9 @@ class OpenAIChatStream:
 
     def _cut(self, completion: _Completion) -> None:
         self._completion = None
-        completion.answer.end(cut=True)
-        self._write_others(completion)
+        if not completion.answer.step.ended:
+            completion.answer.end(cut=True)
+            self._write_others(completion)
 
     def _error(self, record: JsonObject, error: Json) -> bool:
         if self._completion is not None:
@@ -204,7 +223,8 @@ class _Completion:
     def count(self, usage: JsonObject) -> None:
         """The last count is that of the whole."""
         self.usage = usage
-        self.answer.step.usage(openai_usage(usage) or {})
+        if (counted := openai_usage(usage)) is not None:
+            self.answer.step.usage(counted)
 
     def note(self, record: JsonObject) -> None:
         """What chunks say besides their choices."""

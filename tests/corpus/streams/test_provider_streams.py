@@ -14,6 +14,7 @@ from ledger.events import StepStart
 from ledger.intake.lines import split_lines
 from ledger.intake.streams import STREAMS
 from ledger.stream_recorder import StreamRecorder, Summary
+from replay import replay
 from tests.conformance import REPOSITORY, SHARED, needs_shared
 from tests.streams import Taken, check_sound, take
 
@@ -344,9 +345,9 @@ def renamed(messages: list[Any]) -> list[Any]:
 # -- stored
 
 
-def record(ledger: Ledger, name: str, data: bytes) -> Summary:
+def record(ledger: Ledger, name: str, data: bytes, conversation: str | None = None) -> Summary:
     runtime = EXPECTED[name].runtime
-    recorder = StreamRecorder(ledger, Path(name).name, runtime, STREAMS[runtime])
+    recorder = StreamRecorder(ledger, conversation or Path(name).name, runtime, STREAMS[runtime])
     for line in split_lines([data]):
         recorder.line(line)
     recorder.caught_up()
@@ -361,6 +362,18 @@ def test_who_answers_can_be_said(ledger: Ledger) -> None:
     recorder.end("eof")
     started = [event.event for event in ledger.read("c") if isinstance(event.event, StepStart)]
     assert [event.provider for event in started] == ["openai"]
+
+
+def test_a_cut_stream_recorded_again_whole_is_there_once(ledger: Ledger) -> None:
+    """The first part, then all of it: what is replayed is what the whole alone gives."""
+    chance = random.Random(8)
+    for name in EXPECTED:
+        data, whole = bytes_of(name), taken(name).replay().messages
+        for place in (chance.randrange(len(data)), data.rfind(b"\n", 0, -2) + 1):
+            conversation = f"{Path(name).name} {place}"
+            for part in (data[:place], data):
+                record(ledger, name, part, conversation)
+            assert replay(ledger.read(conversation), conversation).messages == whole, conversation
 
 
 def test_recording_twice_adds_nothing(ledger: Ledger) -> None:

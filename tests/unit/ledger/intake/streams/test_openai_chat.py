@@ -65,8 +65,9 @@ def test_text_and_calls_of_one_answer() -> None:
     assert these.calls == [("c1", "read", {"a": 1}), ("c2", "list", {"b": 2})]
     assert these.steps == ["chatcmpl-1", "chatcmpl-2"]
     assert these.ends == [("complete", "stop")]
-    first = these.of("step_finish")[0]
-    assert first["usage"] == {"input": 10, "output": 5, "reported": USAGE}
+    counted_late = these.only("token_usage")
+    assert counted_late["usage"] == {"input": 10, "output": 5, "reported": USAGE}
+    assert counted_late["step_id"] == "chatcmpl-1"
     begun = these.of("step_start")[0]
     assert (begun["api"], begun["model"], begun.get("provider")) == ("openai-completions", "some-model", None)
 
@@ -248,6 +249,12 @@ def test_other_choices_are_notes() -> None:
     these = take(record, chunk(reason="stop"))
     assert these.texts == ["first"]
     assert these.notes("choice")[0]["entry"] == {"index": 1, "text": "other", "finish_reason": "stop"}
+
+
+def test_usage_with_the_reason_is_the_steps() -> None:
+    these = take(said("x"), chunk(reason="stop", usage=USAGE), counted())
+    assert these.only("step_finish")["usage"]["output"] == 5
+    assert these.of("token_usage") == []
 
 
 def test_usage_with_every_chunk_counts_once() -> None:
