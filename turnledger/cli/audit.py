@@ -19,7 +19,7 @@ def audit() -> None:
 def verify_(front: Front, conversation: str | None, as_json: bool) -> None:
     """Recompute the chain of a CONVERSATION, or of every one in the database, and check every place.
 
-    Exit 3 when anything was changed, moved, taken out or put in; the first bad event of each conversation is named.
+    Exit 3 when anything was changed, moved, taken out or put in; each conversation's first bad event is named.
     """
     with front.ledger() as ledger:
         if conversation is not None:
