@@ -27,4 +27,5 @@ STREAMS: Mapping[str, Make] = {
     "openai-chat": _of("openai_chat.stream"),
     "openai-responses": _of("openai_responses.stream"),
     "pi": _of("pi.stream"),
+    "pydantic-ai": _of("pydantic_ai.stream"),
 }

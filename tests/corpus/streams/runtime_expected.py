@@ -465,4 +465,20 @@ EXPECTED = {
         ["Sleeping."],
         [],
     ),
+    "pydantic-ai/v2.68-run-stream-events.jsonl": Expected(
+        [("complete", "stop")],
+        4,
+        ["Read", "Read", "Edit", "Bash", "Bash"],
+        5,
+        [
+            "I'll look at the module and its test first.",
+            "Now the tests.",
+            "Fixed: `add()` subtracted its second arg",
+        ],
+        [
+            "The user wants add() fixed. I should rea",
+            "add() subtracts. One edit is enough.",
+            "The tests pass; the second command faile",
+        ],
+    ),
 }

@@ -10,9 +10,15 @@ from typing import Any
 import pytest
 
 from ledger import Ledger
+from ledger.admission import parse_line
 from ledger.intake.lines import split_lines
+from ledger.intake.pydantic_ai.run import Run
 from ledger.intake.streams import STREAMS
+from ledger.recorded import RecordedEvent
 from ledger.stream_recorder import StreamRecorder, Summary
+from ledger.turns import Recording, StreamStamps
+from ledger.turns.encoding import encoded
+from replay import replay
 from tests.conformance import SHARED, needs_shared
 from tests.corpus.streams.runtime_expected import EXPECTED
 from tests.streams import Taken, check_sound, take
@@ -20,7 +26,12 @@ from tests.streams import Taken, check_sound, take
 pytestmark = needs_shared
 
 FIXTURES = SHARED / "fixtures"
-RUNTIMES = {"pi": "pi", "claude-code-stream": "claude-code", "codex-exec": "codex-exec"}
+RUNTIMES = {
+    "pi": "pi",
+    "claude-code-stream": "claude-code",
+    "codex-exec": "codex-exec",
+    "pydantic-ai": "pydantic-ai",
+}
 NAMES = sorted(EXPECTED)
 each_file = pytest.mark.parametrize("name", NAMES)
 
@@ -45,7 +56,11 @@ def records_of(name: str) -> list[dict[str, Any]]:
 
 def test_every_file_is_expected() -> None:
     there = [*FIXTURES.glob("pi/streams/*/*.jsonl")]
-    there += [*FIXTURES.glob("claude-code-stream/*"), *FIXTURES.glob("codex-exec/*")]
+    there += [
+        *FIXTURES.glob("claude-code-stream/*"),
+        *FIXTURES.glob("codex-exec/*"),
+        *FIXTURES.glob("pydantic-ai/*.jsonl"),
+    ]
     names = {str(path.relative_to(FIXTURES)) for path in there if "timeline" not in path.name}
     assert names == set(EXPECTED)
 
@@ -114,13 +129,17 @@ def told_whole(data: bytes) -> tuple[set[str], set[str]]:
     ran: set[str] = set()
     for line in data.split(b"\n")[:-1]:
         record = json.loads(line)
-        kind, item = record["type"], record.get("item", {})
+        kind, item = record.get("type") or record["event_kind"], record.get("item", {})
         blocks: list[dict[str, Any]] = []
         if kind == "assistant" and record["message"]["model"] != "<synthetic>":
             blocks = record["message"]["content"]
             ran |= {block["id"] for block in blocks if block["type"] == "tool_use"}
         elif kind == "message_end" and record["message"]["role"] == "assistant":
             blocks = record["message"]["content"]
+        elif kind == "part_end":
+            blocks = [{"text": record["part"]["content"]}] if "content" in record["part"] else []
+        elif kind == "function_tool_call":
+            ran.add(record["part"]["tool_call_id"])
         elif kind == "tool_execution_start":
             ran.add(record["toolCallId"])
         elif item.get("type") in ("agent_message", "reasoning") and kind == "item.completed":
@@ -292,6 +311,66 @@ def test_partial_messages_say_the_same_as_whole_ones() -> None:
     (turn,) = without.of("token_usage")
     assert sum(counted) == turn["usage"]["output"] == 477
     assert with_parts.of("token_usage") == []
+
+
+def in_neutral_form(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages of pydantic-ai, in the neutral form."""
+    told: list[dict[str, Any]] = []
+    for message in messages:
+        content: list[dict[str, Any]] = []
+        for part in message["parts"]:
+            kind = part["part_kind"]
+            if kind == "user-prompt":
+                told.append({"role": "user", "content": [{"type": "text", "text": part["content"]}]})
+            elif kind == "text":
+                content.append({"type": "text", "text": part["content"]})
+            elif kind == "thinking":
+                content.append({"type": "thinking", "text": part["content"], "signature": part["signature"]})
+            elif kind == "tool-call":
+                named = {"tool_call_id": part["tool_call_id"], "tool_name": part["tool_name"]}
+                args = json.loads(part["args"]) if isinstance(part["args"], str) else part["args"]
+                content.append({"type": "tool_call", **named, "args": args})
+            else:
+                answer = {"tool_call_id": part["tool_call_id"], "content": part["content"]}
+                content.append({"type": "tool_result", **answer, "is_error": part["outcome"] != "success"})
+        if content:
+            told.append({"role": "assistant" if message["kind"] == "response" else "tool", "content": content})
+    return told
+
+
+def test_the_neutral_replay_is_the_history_that_the_run_returns() -> None:
+    name = "pydantic-ai/v2.68-run-stream-events.jsonl"
+    history = records_of(name)[-1]["result"]["_state"]["message_history"]
+    asked, *rest = in_neutral_form(history)
+    assert whole(name).replay().messages == rest
+    (note,) = whole(name).notes("prompt")
+    assert note["entry"]["parts"][0]["content"] == asked["content"][0]["text"]
+    (first, *_) = [event["usage"] for event in whole(name).of("token_usage")]
+    assert {key: first[key] for key in ("input", "cache_read", "cache_write", "output", "reasoning")} == {
+        "input": 12,
+        "cache_read": 9000,
+        "cache_write": 1500,
+        "output": 128,
+        "reasoning": 0,
+    }
+
+
+def test_messages_alone_tell_a_run_too() -> None:
+    """Two runs by their messages, without events."""
+    messages = json.loads((FIXTURES / "pydantic-ai/v2.68-messages-2turns.json").read_text())
+    written: list[Any] = []
+    recording = Recording("c", StreamStamps("pydantic-ai"), sink=written.append)
+    for run_id in dict.fromkeys(message["run_id"] for message in messages):
+        run = Run(recording.begin_turn(runtime="pydantic-ai"))
+        run.messages([message for message in messages if message["run_id"] == run_id])
+        assert recording.running is not None
+        recording.running.complete(run.stop_reason)
+    events = [parse_line(encoded(event).body) for event in written]
+    records = [RecordedEvent.of(event, version) for version, event in enumerate(events, 1)]
+    assert replay(records, "c", "neutral").messages == in_neutral_form(messages)
+    assert [event.type for event in events].count("step_finish") == sum(
+        m["kind"] == "response" for m in messages
+    )
 
 
 def test_a_sub_agent_has_its_own_lane() -> None:

@@ -1,0 +1,1 @@
+"""Items of OpenAI Agents sessions."""

@@ -1,0 +1,1 @@
+"""Runs of pydantic-ai: its event stream and its messages."""

@@ -1,0 +1,1 @@
+"""Runtimes in this process whose runs can be recorded: one module a library, each an optional extra."""
