@@ -8,7 +8,7 @@ the request for the next model call with `replay`:
         rows = view(ledger, "demo").rows
         request = replay(ledger.read("demo"), "demo", Target("anthropic", "claude-x")).request
 
-Every error that is raised on purpose is a `TurnledgerError` (`turnledger.errors` has the tree).
+A `Recorder` records a runtime's turns as they happen. Every error that is raised on purpose is a `TurnledgerError` (`turnledger.errors` has the tree).
 """
 
 from ledger import (
@@ -17,13 +17,25 @@ from ledger import (
     Cursor,
     EncodedEvent,
     Head,
+    Lease,
     Ledger,
+    LiveTurn,
     RecordedEvent,
+    Recorder,
+    Recovered,
     errors,
     events,
 )
 from ledger.admission import parse_event, parse_line
-from ledger.errors import IdConflict, TurnledgerError, UnknownConversation, VersionConflict
+from ledger.errors import (
+    IdConflict,
+    LeaseLost,
+    RecordingStopped,
+    TurnBusy,
+    TurnledgerError,
+    UnknownConversation,
+    VersionConflict,
+)
 from ledger.events import Event, decode, encode
 from projections import PROJECTIONS, Runner, View, fold, markdown, rebuild, text, view
 from replay import (
@@ -51,12 +63,19 @@ __all__ = [
     "Explanation",
     "Head",
     "IdConflict",
+    "Lease",
+    "LeaseLost",
     "Ledger",
+    "LiveTurn",
     "Options",
     "RecordedEvent",
+    "Recorder",
+    "RecordingStopped",
+    "Recovered",
     "Result",
     "Runner",
     "Target",
+    "TurnBusy",
     "TurnledgerError",
     "UnknownConversation",
     "VersionConflict",
