@@ -8,7 +8,9 @@ the request for the next model call with `replay`:
         rows = view(ledger, "demo").rows
         request = replay(ledger.read("demo"), "demo", Target("anthropic", "claude-x")).request
 
-A `Recorder` records a runtime's turns as they happen. Every error that is raised on purpose is a `TurnledgerError` (`turnledger.errors` has the tree).
+A `Recorder` records a runtime's turns as they happen.
+
+Every error that is raised on purpose is a `TurnledgerError` (`turnledger.errors` has the tree).
 """
 
 from ledger import (
