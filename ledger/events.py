@@ -2,8 +2,8 @@
 
 Field names and meanings are those of DESIGN.md 3. Values that a runtime owns (arguments, results, metadata) are
 plain JSON and come back as they were given; unknown fields and unknown types survive unchanged. The models
-carry shape only: the limits of DESIGN.md 3.3 are checked once, at the door (`ledger.admission`), so that reading
-back what is stored costs no more than decoding it.
+carry shape only: the limits of DESIGN.md 3.3 are checked once, at the door (`ledger.admission`), so that
+reading back what is stored costs no more than decoding it.
 """
 
 import json
