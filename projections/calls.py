@@ -25,7 +25,7 @@ def take_call(state: State, version: int, event: ToolStart, lane: Lane, turn: Tu
     call.at = event.at
     take_block(state, step, hidden, call.index)
     call.sort = call_place(step, call)
-    step.calls.append(call)
+    step.add_call(call)
     step.open_calls += 1
     if not step.dirty:
         state.touch(step)
@@ -86,12 +86,8 @@ def take_result(
                 state.touch(of)
             if of is lane.group and not of.open_calls:
                 lane.group = None  # a legacy group ends when all its calls are answered
-        elif call.results and not call.final:
-            state.by_version.pop(call.results.pop(), None)  # only the last progress is shown
-        if call.results is None:
-            call.results = [version]
-        else:
-            call.results.append(version)
+        if call.result_version:
+            state.by_version.pop(call.result_version, None)  # only the result shown can be marked
         state.by_version[version] = call
         call.result_version = version
         call.result = event.content

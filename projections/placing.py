@@ -12,7 +12,7 @@ def reorder_calls(state: State, step: Step) -> None:
     """The step's blocks have no full set of indexes any more: its calls stand in the fixed order."""
     if state.shelf is not None:
         state.shelf.step_calls(state, step)
-    for call in step.calls:
+    for call in step.calls():
         old, call.sort = call.sort, call_place(step, call)
         if old == call.sort:
             continue

@@ -6,7 +6,7 @@ saying (`projections.store.codec`). Records refer to each other as objects while
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ledger.events import Json, JsonObject
@@ -22,6 +22,9 @@ Block: TypeAlias = tuple[int | None, int, bool, str | JsonObject]
 Facts: TypeAlias = tuple[tuple[int, str | None, bool], tuple[int, bool, int], bool]
 """What rows of a turn hang on: its end (version, kind, inferred), its attempts (how many, whether the turn is
 over without them, its last step with a block), whether it was taken back."""
+
+
+FEW = 8
 
 
 class Record:
@@ -167,7 +170,7 @@ class Turn(Record):
         """All that stands in the turn, but for its own row."""
         found = [*self.plain, *self.steps.values()]
         for step in self.steps.values():
-            found += step.calls
+            found += step.calls()
         return found
 
 
@@ -179,12 +182,12 @@ class Step(Record):
         "at_first",
         "at_last",
         "blocks",
-        "calls",
         "finish_reason",
         "finish_usage",
         "finished",
         "gone",
         "high",
+        "latest",
         "low",
         "model",
         "named",
@@ -229,8 +232,8 @@ class Step(Record):
         self.turn = turn
         self.step_id = step_id
         self.prefix = prefix
-        self.blocks: list[Block] = []
-        self.calls: list[Call] = []
+        self.blocks: Sequence[Block] = ()
+        self.latest: Call | None = None  # its calls, as a chain: containers are what a long fold pays for
         self.low = 0  # first and last version of the events that the assistant row is made of
         self.high = 0
         self.at_first: str | None = None
@@ -249,6 +252,27 @@ class Step(Record):
         self.open_calls = 0
         self.texted = False
         self.gone: frozenset[int] = frozenset()  # versions of its blocks that were retracted one by one
+
+    def calls(self) -> Iterator[Call]:
+        """Its calls, the newest first."""
+        call = self.latest
+        while call is not None:
+            yield call
+            call = call.before
+
+    def add_call(self, call: Call) -> None:
+        call.before = self.latest
+        self.latest = call
+
+    def add_block(self, block: Block) -> None:
+        """A few blocks are a tuple, which the garbage collector soon leaves alone; many are a list."""
+        blocks = self.blocks
+        if isinstance(blocks, list):
+            blocks.append(block)
+        elif len(blocks) < FEW:
+            self.blocks = (*blocks, block)
+        else:
+            self.blocks = [*blocks, block]
 
     def own(self, version: int, at: str | None) -> None:
         """Count an event of the assistant row itself (tool events belong to tool rows)."""
@@ -272,6 +296,7 @@ class Call(Record):
         "approval",
         "args",
         "at",
+        "before",
         "call_id",
         "closed",
         "duration_ms",
@@ -288,7 +313,6 @@ class Call(Record):
         "result",
         "result_at",
         "result_version",
-        "results",
         "seen",
         "step",
         "turn",
@@ -339,7 +363,7 @@ class Call(Record):
         self.closed = False  # the history went on without its result
         self.gone = False  # its shown result was retracted
         self.approval: JsonObject | None = None
-        self.results: list[int] | None = None  # versions of its final results and of its last progress
+        self.before: Call | None = None  # the call that its step had before it
         self.nested: list[Turn] | None = None  # the turns of sub-agents that it started
 
     def start(self, turn: Turn) -> None:

@@ -23,7 +23,7 @@ def retract(state: State, version: int, event: Retraction, turn: Turn | None) ->
             state.touch(step)
             if state.shelf is not None:
                 state.shelf.step_calls(state, step)
-            for call in step.calls:
+            for call in step.calls():
                 state.touch(call)
     for event_id in event.event_ids or ():
         _retract_event(state, version, event_id)

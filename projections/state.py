@@ -89,7 +89,7 @@ class State:
         self.sub_turns: dict[str, list[Turn]] = {}  # by turn id, those of sub-agents
         self.callers: dict[str, Call] = {}  # the last call of any sub-agent by its id
         self.latest_steps: dict[str, Step] = {}  # started since the state is in memory
-        self.by_version: dict[int, Record] = {}  # user rows, notes, orphans, calls (by their results too)
+        self.by_version: dict[int, Record] = {}  # user rows, notes, orphans, calls (by the result shown too)
         self.dirty: list[Record] = []
         self.touched: list[Turn] = []  # turns whose facts may have changed
         self.renumber: dict[Ids, None] = {}

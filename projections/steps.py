@@ -49,7 +49,7 @@ def take_block(state: State, step: Step, hidden: bool, index: int | None) -> Non
         return
     if index is None and not step.unindexed:
         step.unindexed = True
-        if step.calls or state.shelf is not None:
+        if step.latest is not None or state.shelf is not None:
             reorder_calls(state, step)
     turn = step.turn
     if step.first > turn.last_block:
@@ -66,7 +66,7 @@ def take_text(
         state.by_version[version] = step
     text = event.text
     step.own(version, event.at)
-    step.blocks.append((event.block_index, version, hidden, text))
+    step.add_block((event.block_index, version, hidden, text))
     if text:
         take_block(state, step, hidden, event.block_index)
         step.texted = True
@@ -90,7 +90,7 @@ def take_thinking(
         "redacted": event.redacted_data is not None,
     }
     step.own(version, event.at)
-    step.blocks.append((event.block_index, version, hidden, thought))
+    step.add_block((event.block_index, version, hidden, thought))
     if event.text or event.signature or event.redacted_data is not None:
         take_block(state, step, hidden, event.block_index)
     if not step.dirty:

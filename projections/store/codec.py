@@ -55,7 +55,6 @@ def state_of(record: Record) -> JsonObject:
             kept["gone"] = [*sorted(record.gone)]
     elif isinstance(record, Call):
         kept["step"] = record.step.first
-        kept["results"] = [*record.results] if record.results else []
     elif isinstance(record, Lane):
         kept["group"] = record.group.first if record.group is not None else None
         kept["hidden_group"] = record.hidden_group.first if record.hidden_group is not None else None

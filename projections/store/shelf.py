@@ -245,13 +245,12 @@ class Table:
         call = Call(step, cast(str, line.name), line.first, cast(str, row["tool_name"]), row["args"])
         self._know(line, call)
         codec.restore(call, facts)
-        call.results = cast("list[int]", facts["results"])
         call.result = row["result"]
         call.approval = cast("JsonObject | None", row["approval"])
-        step.calls.append(call)
+        step.add_call(call)
         state.by_version[call.first] = call
-        for version in call.results:
-            state.by_version[version] = call
+        if call.result_version:
+            state.by_version[call.result_version] = call
         calls = state.calls_of(call.turn.lane, call.hidden)
         others = calls.get(call.call_id)
         if others is None:
