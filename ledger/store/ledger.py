@@ -214,15 +214,17 @@ class Ledger:
         return follow_pages(self.engine, after or Cursor(), tenant, live, idle)
 
     def contexts(self, conversation_id: str) -> dict[str | None, str]:
-        """The digest of the newest `context` event of each lane (None: the main one), of a conversation's own
-        events."""
+        """The digest of the context in force in each lane (None: the main one), as far as the newest steps and
+        contexts of the conversation tell."""
         standing = self.engine.standing(self.tenant, conversation_id)
         if standing is None:
             return {}
         found: dict[str | None, str] = {}
         for (body,) in self.engine.select("last_contexts", cid=standing.cid, limit=MOST_CONTEXTS):
             told = json.loads(bytes(cast(bytes, body))[SALT_BYTES:]) if body is not None else {}
-            found.setdefault(told.get("agent_id"), told.get("digest", ""))
+            digest = told.get("digest") or told.get("context")
+            if isinstance(digest, str):
+                found.setdefault(told.get("agent_id"), digest)
         return found
 
     def stored_versions(self, conversation_id: str, event_ids: Sequence[str]) -> dict[str, int]:

@@ -65,5 +65,6 @@ WHERE cid = :cid AND version >= :first
 SELECT body FROM turnledger.event WHERE cid = :cid AND version = :version
 
 -- name: last_contexts
--- The newest `context` events of a conversation.
-SELECT body FROM turnledger.event WHERE cid = :cid AND type = 'context' ORDER BY version DESC LIMIT :limit
+-- The newest events of a conversation that tell which context is in force.
+SELECT body FROM turnledger.event WHERE cid = :cid AND type IN ('context', 'step_start')
+ORDER BY version DESC LIMIT :limit

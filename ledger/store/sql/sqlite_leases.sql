@@ -62,6 +62,7 @@ WHERE place >= (:cid << 32) + :first AND place < (:cid + 1) << 32
 SELECT body FROM event WHERE place = (:cid << 32) + :version
 
 -- name: last_contexts
--- The newest `context` events of a conversation.
-SELECT body FROM event WHERE place >= :cid << 32 AND place < (:cid + 1) << 32 AND type = 'context'
+-- The newest events of a conversation that tell which context is in force.
+SELECT body FROM event
+WHERE place >= :cid << 32 AND place < (:cid + 1) << 32 AND type IN ('context', 'step_start')
 ORDER BY place DESC LIMIT :limit
