@@ -333,7 +333,7 @@ class Step:
             part = self._part(kind, index)
         if part.block is not None:
             return
-        whole: JsonObject = {"type": part.kind or kind, "text": part.text, **block}
+        whole: JsonObject = {"type": kind if "text" in block else part.kind or kind, "text": part.text, **block}
         self._more[part.place] = more
         self._assembler.end(part.index, whole)
         self._complete(part)

@@ -32,6 +32,7 @@ class Messages:
         self.prompt: str | None = None
         """What the sub-agent was asked, while its lane has no message yet."""
         self._name: str | None = None
+        self._shown: str | None = None  # the message whose raw events come
         self._step: Step | None = None
         self._places: dict[str, int] = {}  # blocks so far, by message
         self._open: int | None = None  # the block that streams, with partial messages
@@ -136,14 +137,15 @@ class Messages:
         """A raw event of the provider. False when it is not understood."""
         kind = as_text(event.get("type"))
         if kind == "message_start" and isinstance(message := event.get("message"), dict):
-            name = as_text(message.get("id"))
-            if name != self._name or self._step is None:
+            self._shown = name = as_text(message.get("id"))
+            if name not in self._places:
                 self._begin(name, message, record)
-            self._count(message.get("usage"))
+            if name == self._name:
+                self._count(message.get("usage"))
             return True
         if kind == "ping":
             return True
-        if self._step is None or self._step.ended:
+        if self._step is None or self._step.ended or self._shown != self._name:
             return kind.startswith(("content_block_", "message_"))  # its message is over: nothing to show
         if kind == "content_block_start":
             return self._start(event.get("index"), event.get("content_block"))

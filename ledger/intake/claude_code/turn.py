@@ -7,6 +7,7 @@ from typing import cast
 from ledger.events import Json, JsonObject
 from ledger.intake.claude_code.blocks import mapped_block, record_id
 from ledger.intake.claude_code.messages import Messages
+from ledger.intake.contents import content_of
 from ledger.intake.mending import as_text
 from ledger.intake.stream import End
 from ledger.intake.times import time_of
@@ -86,16 +87,16 @@ class ClaudeTurn:
             return
         lane, content = self.lane(record), message.get("content")
         blocks = content if isinstance(content, list) else None
-        said: list[JsonObject] = []
+        said: list[Json] = []
         ids: list[str] = []
         for number, block in enumerate(blocks or ()):
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 self._result_of(lane, record, block, number)
                 ids += [name] if (name := record_id(record, str(number))) else []
-            elif isinstance(block, dict):
+            else:
                 said.append(block)
         if said or blocks is None:
-            ids += self._said(lane, record, said if blocks is not None else as_text(content))
+            ids += self._said(lane, record, content_of(content if blocks is None else said))
         self._remember(record, ids)
 
     def compacts(self, record: JsonObject) -> None:

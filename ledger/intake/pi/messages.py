@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 
 from ledger.events import Json, JsonObject, json_bytes
+from ledger.intake.contents import content_of
 from ledger.intake.mending import as_text
 from ledger.intake.pi.answer import Answer
-from ledger.intake.pi.runtime import bash_text, content_of
+from ledger.intake.pi.runtime import bash_text
 from ledger.intake.pi.tools import Tools
 from ledger.intake.times import time_of
 from ledger.turns import Turn

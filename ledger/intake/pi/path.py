@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import cast
 
 from ledger.events import Json, JsonObject
+from ledger.intake.contents import content_of
 from ledger.intake.mending import as_text
 from ledger.intake.pi.assistant import step_events, stop_reason
 from ledger.intake.pi.maker import Maker, call_id
 from ledger.intake.pi.records import Record
-from ledger.intake.pi.runtime import bash_message, content_of, injected
+from ledger.intake.pi.runtime import bash_message, injected
 from ledger.intake.pi.state import State, Turn
 from ledger.intake.times import ms_of
 

@@ -7,6 +7,7 @@ was given.
 from typing import cast
 
 from ledger.events import Json, JsonObject
+from ledger.intake.contents import content_of
 from ledger.intake.mending import as_text
 from ledger.intake.pi.maker import Maker
 
@@ -40,15 +41,6 @@ def injected(maker: Maker, entry: JsonObject, holder: JsonObject, name: str = "c
     pi = {key: value for key, value in holder.items() if key not in (name, "id", "parentId", "timestamp")}
     pi.setdefault("type", entry.get("type"))
     return _message(maker, content, pi, hidden=False)
-
-
-def content_of(content: Json) -> str | list[JsonObject]:
-    """Content as a user message may hold it: text, or blocks that each name their type."""
-    if isinstance(content, list):
-        blocks = [block for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
-        if len(blocks) == len(content):
-            return blocks
-    return as_text(content)
 
 
 def _message(maker: Maker, content: str | list[JsonObject], pi: JsonObject, *, hidden: bool) -> JsonObject:

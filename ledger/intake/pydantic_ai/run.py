@@ -30,7 +30,7 @@ class Run:
         self._model = model
         self._step: Step | None = None
         self._written: set[int] = set()  # parts of the step that are whole
-        self._seen: set[int] = set()  # parts of the step that began
+        self._seen: dict[int, str] = {}  # parts of the step that began, and their kinds
         self._calls: dict[str, int] = {}  # calls of the step that began
         self._unnamed: list[str] = []  # steps whose start does not name their model
         self._steps: list[str] = []  # of responses, in order
@@ -78,9 +78,8 @@ class Run:
 
     def _start(self, index: int, part: JsonObject) -> None:
         self._provider = as_text(part.get("provider_name")) or self._provider
-        step = self._under_way(new=index in self._seen and index == 0)
-        self._seen.add(index)
         kind, piece = as_text(part.get("part_kind")), as_text(part.get("content"))
+        step = self._at(index, kind, new=index == 0)
         if kind == "text":
             step.start_block(index, "text")
             step.text(piece, index)
@@ -92,9 +91,8 @@ class Run:
             step.arguments(index, "", as_text(part.get("tool_call_id")), as_text(part.get("tool_name")))
 
     def _delta(self, index: int, delta: JsonObject) -> None:
-        step = self._under_way()
-        self._seen.add(index)
         kind, piece = as_text(delta.get("part_delta_kind")), as_text(delta.get("content_delta"))
+        step = self._at(index, kind)
         if kind == "text":
             step.text(piece, index)
         elif kind == "thinking":
@@ -104,17 +102,20 @@ class Run:
             step.arguments(index, args, call_id, as_text(delta.get("tool_name_delta")) or None)
 
     def _whole(self, index: int, part: JsonObject) -> None:
-        step = self._under_way()
-        self._seen.add(index)
+        step = self._at(index, as_text(part.get("part_kind")))
         if index not in self._written:
             self._written.add(index)
             write_part(step, index, part)
 
-    def _under_way(self, *, new: bool = False) -> Step:
-        step = self._step
-        if step is None or step.ended or new:
+    def _at(self, index: int, kind: str, *, new: bool = False) -> Step:
+        """The response that a part belongs to: another one where its place is taken by a part of another kind,
+        or with `new` by any."""
+        step, kind = self._step, kind.replace("_", "-")
+        taken = self._seen.get(index)
+        if step is None or step.ended or (taken is not None and (new or taken != kind)):
             self._close()
             step = self._begin(self._provider, self._model)
+        self._seen[index] = kind
         return step
 
     def _begin(self, provider: str | None, model: str | None, at: str | None = None) -> Step:
