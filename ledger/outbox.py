@@ -73,6 +73,7 @@ class Outbox:
         conversation_id: str,
         open_blocks: Callable[[], list[OpenBlock]],
         *,
+        lane: str = MAIN,
         known: Known = "conflict",
         lease_seconds: float = LEASE_SECONDS,
         holder: str | None = None,
@@ -89,6 +90,7 @@ class Outbox:
         self._ledger = ledger
         self._conversation_id = conversation_id
         self._open_blocks = open_blocks
+        self._lane = lane
         self._known = known
         self._lease_seconds = lease_seconds
         self._holder = holder
@@ -248,7 +250,7 @@ class Outbox:
         turn_id, token = events[0].turn_id or "", secrets.token_hex(16)
         begin, seconds = self._ledger.leases.begin, self._lease_seconds
         return lambda: begin(
-            self._conversation_id, MAIN, turn_id, events, seconds, self._known, self._holder, token
+            self._conversation_id, self._lane, turn_id, events, seconds, self._known, self._holder, token
         )
 
     def _append(self, events: list[EncodedEvent]) -> None:

@@ -24,6 +24,7 @@ from ledger.events import Json, JsonObject, is_terminal_type
 from ledger.outbox import MEMORY_BYTES, PATIENCE_SECONDS, Outbox
 from ledger.receipt import Receipt
 from ledger.store import Ledger
+from ledger.store.leasing import MAIN
 from ledger.store.ledger import LEASE_SECONDS, made_id
 from ledger.turns import Lane, LiveStamps, Turn
 from ledger.turns.encoding import encoded
@@ -35,7 +36,9 @@ class Recorder:
     """Records the turns of one conversation, one after the other.
 
     `runtime` is written into each `turn_start`; `holder` is how others are told who records. `memory` (bytes)
-    and `patience` (seconds) bound how long the database may be away.
+    and `patience` (seconds) bound how long the database may be away. With `agent_id` it records the turns of
+    that sub-agent, in a lane that is held apart from the main one; `parent_tool_call_id` is the call that
+    started it.
     """
 
     def __init__(
@@ -43,6 +46,8 @@ class Recorder:
         ledger: Ledger,
         conversation_id: str,
         *,
+        agent_id: str | None = None,
+        parent_tool_call_id: str | None = None,
         runtime: str | None = None,
         holder: str | None = None,
         lease_seconds: float = LEASE_SECONDS,
@@ -50,8 +55,12 @@ class Recorder:
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         check_id("conversation_id", conversation_id)
+        if agent_id is not None:
+            check_id("agent_id", agent_id)
         self.ledger = ledger
         self.conversation_id = conversation_id
+        self.agent_id = agent_id
+        self.parent_tool_call_id = parent_tool_call_id
         self.runtime = runtime
         self.holder = holder
         self.lease_seconds = lease_seconds
@@ -70,8 +79,8 @@ class Recorder:
     ) -> LiveTurn:
         """A turn, to be entered by `with` or `async with`; `user` is the message that it answers.
 
-        `more` are further fields of its `turn_start`. Entering takes the conversation's main lane: `TurnBusy`
-        when somebody else records a turn of it.
+        `more` are further fields of its `turn_start`. Entering takes the lane: `TurnBusy` when somebody else
+        records a turn on it.
         """
         opening: dict[str, Json] = {"runtime": self.runtime, "parent_turn_id": parent_turn_id, **more}
         return LiveTurn(self, turn_id or made_id(), opening, user, message_id)
@@ -99,7 +108,8 @@ class LiveTurn(Turn):
         message_id: str | None,
     ) -> None:
         sheet = Sheet(recorder.conversation_id, LiveStamps(made_id, _now), self._put, self._hurry)
-        super().__init__(sheet, turn_id, recorder.contexts)
+        agent_id, call_id = recorder.agent_id, recorder.parent_tool_call_id
+        super().__init__(sheet, turn_id, recorder.contexts, agent_id, call_id)
         self._recorder = recorder
         self._opening = opening
         self._user = user
@@ -179,6 +189,7 @@ class LiveTurn(Turn):
             recorder.ledger,
             recorder.conversation_id,
             self.open_blocks,
+            lane=recorder.agent_id or MAIN,
             lease_seconds=recorder.lease_seconds,
             holder=recorder.holder,
             memory=recorder.memory,
@@ -213,12 +224,12 @@ class LiveTurn(Turn):
             self._outbox.abandon()
 
     def _put(self, event: JsonObject) -> None:
-        main = self._outbox is not None and "agent_id" not in event
+        own = event.get("agent_id") == self.agent_id
         kind = str(event["type"])
         self._out.put(
             encoded(event),
-            begins=main and kind == "turn_start",
-            ends=main and is_terminal_type(kind, event.get("retryable")),
+            begins=own and kind == "turn_start",
+            ends=own and is_terminal_type(kind, event.get("retryable")),
         )
 
     def _hurry(self) -> None:

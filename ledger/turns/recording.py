@@ -22,8 +22,15 @@ class Turn(Lane):
     What comes after the end is still recorded, as late; only a second end is not: it becomes a note.
     """
 
-    def __init__(self, sheet: Sheet, turn_id: str, contexts: dict[str | None, str]) -> None:
-        super().__init__(sheet, turn_id, contexts=contexts)
+    def __init__(
+        self,
+        sheet: Sheet,
+        turn_id: str,
+        contexts: dict[str | None, str],
+        agent_id: str | None = None,
+        parent_tool_call_id: str | None = None,
+    ) -> None:
+        super().__init__(sheet, turn_id, agent_id, parent_tool_call_id, contexts)
         self.ended = False
         self._lanes: dict[str, Lane] = {}
 

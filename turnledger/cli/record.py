@@ -23,7 +23,7 @@ from ledger.intake.stream import End, StreamOptions
 from ledger.intake.streams import STREAMS
 from ledger.store import Ledger
 from ledger.stream_recorder import StreamRecorder, Summary
-from turnledger.cli.front import Front, emit, json_option, say, table
+from turnledger.cli.front import Front, emit, existing, json_option, say, table
 
 CHUNK_BYTES = 64 * 1024
 PAUSE_SECONDS = 0.25
@@ -70,7 +70,7 @@ class Tee:
     """Passes bytes on unchanged to standard output, as long as somebody reads them."""
 
     def __init__(self, wanted: bool) -> None:
-        self._open = wanted
+        self._open = wanted and sys.stdout is not None
         self._descriptor = _descriptor(sys.stdout) if wanted else None
 
     def write(self, data: bytes) -> None:
@@ -287,6 +287,8 @@ def recover(front: Front, conversation_id: str | None, force: bool, as_json: boo
     recorder is gone when its process ended on this machine, or its lease lapsed.
     """
     with front.ledger() as ledger:
+        if conversation_id is not None:
+            existing(ledger, conversation_id)
         done = ledger.recover(conversation_id, force)
         left = ledger.leases.running(conversation_id)
     if as_json:

@@ -285,6 +285,9 @@ def test_recover(desk: Desk, engine_url: str) -> None:
     assert (other["conversation_id"], other["turn_id"], other["first_version"]) == ("d", "t2", 2)
     assert types(engine_url) == ["turn_start", "abort"]
     assert desk("recover", "--json").json == {"recovered": [], "running": []}
+    unknown = desk("recover", "no-such-conversation")
+    assert unknown.code == 1
+    assert "no-such-conversation" in unknown.err
 
 
 def test_recover_by_force(desk: Desk, engine_url: str) -> None:

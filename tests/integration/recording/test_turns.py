@@ -433,3 +433,30 @@ def test_a_turn_outside_its_block(ledger: Ledger) -> None:
         pass
     with pytest.raises(RuntimeError, match="once"), turn:
         pass
+
+
+def test_a_sub_agent_recorded_by_itself(ledger: Ledger, engine_url: str) -> None:
+    """In a lane of its own, beside the turn that called it."""
+    with Recorder(ledger, "c").turn(turn_id="main") as turn, Ledger.open(engine_url) as other:
+        with turn.begin_step() as step:
+            step.call("x1", "ask", {})
+        turn.start_call("x1")
+        helper = Recorder(other, "c", agent_id="helper", parent_tool_call_id="x1")
+        with helper.turn("Look it up.", turn_id="sub") as inner:
+            with pytest.raises(TurnBusy), Recorder(ledger, "c", agent_id="helper").turn():
+                pytest.fail("it must not be entered")
+            with inner.begin_step() as step:
+                step.text("Found.")
+        turn.tool_result("x1", "Found.")
+    told = stored(ledger, "turn_id", "agent_id", "parent_tool_call_id")
+    assert {row[2:] for row in told if row[1] == "sub"} == {("helper", "x1")}
+    assert {row[2:] for row in told if row[1] == "main"} == {(None, None)}
+    assert [kind for kind, turn_id, *_ in told if turn_id == "sub"] == [
+        "turn_start",
+        "user_message",
+        "step_start",
+        "text_complete",
+        "step_finish",
+        "complete",
+    ]
+    assert ledger.leases.running() == []
