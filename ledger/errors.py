@@ -232,7 +232,7 @@ class SourceChanged(TurnledgerError):
 
 
 class RecordingStopped(TurnledgerError):
-    """recording of {conversation_id} stopped: {problem}; {stored:,} of its events are stored (up to version
+    """recording of conversation {conversation_id} stopped: {problem}; {stored:,} events are stored (up to version
     {version}), {lost:,} ({size:,} bytes) are not"""
 
     conversation_id: str

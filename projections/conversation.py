@@ -140,12 +140,14 @@ def _user(state: State, version: int, event: UserMessage, lane: Lane, turn: Turn
     plain_row(state, "user", turn, version, order.item(turn.prefix, version), body)
     if event.visibility == "hidden":
         return
-    if turn.first > lane.last_user_turn:
-        lane.last_user_turn = turn.first
-        while lane.attempts and lane.attempts[0][0] < turn.first:  # those turns are over now
-            followed = state.turn(lane, heappop(lane.attempts)[1])
-            if followed is not None:
-                state.touch(followed)
+    if lane.user_turn != turn.turn_id:
+        lane.user_turn, lane.other_user_at = turn.turn_id, lane.user_at
+    lane.user_at = version
+    for turn_id in [each for each in lane.attempts if each != turn.turn_id]:  # those turns are over now
+        del lane.attempts[turn_id]
+        followed = state.turn(lane, turn_id)
+        if followed is not None:
+            state.touch(followed)
     while lane.waiting and lane.waiting[0][0] < turn.first:
         left = heappop(lane.waiting)[1]
         left.waits = False

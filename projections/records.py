@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Block: TypeAlias = tuple[int | None, int, bool, str | JsonObject]
 """A block of a step: its index, its version, whether it is hidden, and its text or thought."""
 
-Facts: TypeAlias = tuple[tuple[int, str | None, bool], tuple[int, bool, int], bool]
-"""What rows of a turn hang on: its end (version, kind, inferred), its attempts (how many, whether the turn is
-over without them, its last step with a block), whether it was taken back."""
+Facts: TypeAlias = tuple[tuple[int, str | None, bool], tuple[int, int, int], bool]
+"""What rows of a turn hang on: its end (version, kind, inferred), its attempts (how many, since when the turn
+is over without them, its last step with a block), whether it was taken back."""
 
 
 FEW = 8
@@ -56,14 +56,22 @@ class Lane(Record):
         "group",
         "hidden_calls",
         "hidden_group",
-        "last_user_turn",
+        "other_user_at",
         "parent",
         "parents",
         "turns",
+        "user_at",
+        "user_turn",
         "waiting",
     )
     kind = "lane"
-    KEPT: ClassVar[Mapping[str, Json]] = {"last_user_turn": 0, "current": None, "parent": None}
+    KEPT: ClassVar[Mapping[str, Json]] = {
+        "user_turn": None,
+        "user_at": 0,
+        "other_user_at": 0,
+        "current": None,
+        "parent": None,
+    }
 
     def __init__(self, agent: str | None, first: int) -> None:
         super().__init__(first, b"")
@@ -73,8 +81,12 @@ class Lane(Record):
         self.hidden_calls: dict[str, Call | Ids] = {}  # hidden events are as if absent: they pair apart
         self.busy: dict[Turn, None] = {}  # turns with calls that may still run
         self.waiting: list[tuple[int, Turn]] = []  # the same as a heap, by first version
-        self.attempts: list[tuple[int, str]] = []  # heap of turns whose attempts a later message may bring back
-        self.last_user_turn = 0  # the highest first version of a turn with a visible user message
+        self.attempts: dict[
+            str, int
+        ] = {}  # turns (and their first versions) whose attempts a message may bring back
+        self.user_turn: str | None = None  # the turn of the last visible user message, and its version
+        self.user_at = 0
+        self.other_user_at = 0  # version of the last one of another turn than that
         self.current: str | None = None  # turn id of the lane's last event that had one
         self.group: Step | None = None  # the open legacy group, and the hidden one
         self.hidden_group: Step | None = None
@@ -162,9 +174,14 @@ class Turn(Record):
             return self
         return self.host if self.host is not None and self.host.end else None
 
-    def over(self) -> bool:
-        """It has a terminal, or a later turn's user message came (DESIGN.md 7.2, rule 11)."""
-        return self.lane.last_user_turn > self.first or self.ended() is not None
+    def followed(self) -> int:
+        """Version of the last user message of another turn: it ends what came before (DESIGN.md 7.2, rule 11)."""
+        lane = self.lane
+        return lane.user_at if lane.user_turn != self.turn_id else lane.other_user_at
+
+    def over_since(self, version: int) -> bool:
+        """It has a terminal, or another turn's user message came after `version`."""
+        return self.ended() is not None or self.followed() > version
 
     def items(self) -> list[Record]:
         """All that stands in the turn, but for its own row."""

@@ -77,7 +77,7 @@ def superseded(step: Step) -> bool:
     if not step.named or step.answered:
         return False
     turn = step.turn
-    return turn.last_block > step.first or not turn.over()
+    return turn.last_block > step.first or not turn.over_since(step.first)
 
 
 def block_place(block: Block) -> tuple[int, int]:

@@ -24,11 +24,11 @@ def settle(state: State) -> None:
 def _settle_turn(state: State, turn: Turn) -> None:
     ended = turn.ended()
     end = (0, None, False) if ended is None else (ended.end, ended.end_kind, ended.inferred)
-    over = turn.named > 0 and turn.over()
+    over = 0 if not turn.named else turn.followed() if ended is None else -1
     attempts = (turn.named, over, turn.last_block if over else 0)
     if (end, attempts, turn.retracted) == turn.settled:
         return
-    before = turn.settled or ((0, None, False), (0, False, 0), False)
+    before = turn.settled or ((0, None, False), (0, 0, 0), False)
     turn.settled = (end, attempts, turn.retracted)
     if end != before[0]:
         _settle_end(state, turn, cut=_cuts(end[1]) or _cuts(before[0][1]))

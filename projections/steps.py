@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from heapq import heappush
-
 from ledger.events import JsonObject, StepFinish, StepStart, TextComplete, ThinkingComplete, TokenUsage
 from projections.placing import reorder_calls
 from projections.records import Lane, Step, Turn
@@ -122,8 +120,8 @@ def replace_step(state: State, lane: Lane, step: Step) -> None:
         step.named = True
         turn = step.turn
         turn.named += 1
-        if turn.named == 1 and lane.last_user_turn <= turn.first:
-            heappush(lane.attempts, (turn.first, turn.turn_id))
+        if not turn.over_since(step.first):
+            lane.attempts[turn.turn_id] = turn.first
         state.touch(turn)
         state.touch(step)
 

@@ -58,7 +58,7 @@ def state_of(record: Record) -> JsonObject:
     elif isinstance(record, Lane):
         kept["group"] = record.group.first if record.group is not None else None
         kept["hidden_group"] = record.hidden_group.first if record.hidden_group is not None else None
-        kept["attempts"] = [[first, turn_id] for first, turn_id in record.attempts]
+        kept["attempts"] = [[first, turn_id] for turn_id, first in record.attempts.items()]
         kept["parents"] = {**record.parents}
     return kept
 
@@ -92,7 +92,7 @@ def settled(facts: Json) -> Facts | None:
     end, attempts, retracted = cast("tuple[list[Json], list[Json], bool]", facts)
     return (
         cast("tuple[int, str | None, bool]", tuple(end)),
-        cast("tuple[int, bool, int]", tuple(attempts)),
+        cast("tuple[int, int, int]", tuple(attempts)),
         retracted,
     )
 

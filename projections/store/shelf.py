@@ -62,9 +62,7 @@ class Table:
         self._know(lines[0], lane)
         facts = codec.load_json(lines[0].state)
         codec.restore(lane, facts)
-        lane.attempts = [
-            (first, turn_id) for first, turn_id in cast("list[tuple[int, str]]", facts["attempts"])
-        ]
+        lane.attempts = {turn_id: first for first, turn_id in cast("list[tuple[int, str]]", facts["attempts"])}
         lane.parents = cast("dict[str, int]", facts["parents"])
         lane.group = self._group(state, facts["group"])
         lane.hidden_group = self._group(state, facts["hidden_group"])

@@ -60,7 +60,13 @@ def many(ordinary: int) -> settings:
 
 def judged(records: Sequence[RecordedEvent], target: Any, chosen: Options) -> Result:
     found = replay(records, "c", target, chosen)
-    assert violations(target, body(found), sendable=found.sendable) == []
+    broken = violations(target, body(found), sendable=found.sendable)
+    if found.plan.pending:
+        # Not sendable: a call that may still run is left open. Where steps overlap it can be one of an earlier
+        # message, which the judge, who sees no ledger, cannot know to be waited for.
+        broken = [one for one in broken if one.rule != "A1"]
+        assert not found.sendable
+    assert broken == []
     return found
 
 

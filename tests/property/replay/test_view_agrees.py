@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 
 from ledger.recorded import RecordedEvent
 from projections import Found, rows
@@ -58,6 +58,15 @@ def test_orphans_are_the_same(events: list[dict[str, Any]]) -> None:
 
 
 @given(ledgers())
+@example(  # the message that ends the turn is of a turn that was seen before it
+    [
+        {"type": "user_message", "turn_id": "t2", "content": "go"},
+        {"type": "user_message", "turn_id": "t1", "content": "go"},
+        {"type": "text_complete", "turn_id": "t1", "step_id": "m3", "text": ""},
+        {"type": "error", "turn_id": "t1", "step_id": "m3", "message": "no", "retryable": True},
+        {"type": "user_message", "turn_id": "t2", "content": "go"},
+    ]
+)
 def test_replaced_attempts_are_the_same(events: list[dict[str, Any]]) -> None:
     shown, planned = both(events)
     attempts = {
