@@ -1,7 +1,7 @@
 """What a recorder writes, on its way into the ledger: in order, batched, retried, from a thread of its own.
 
 The runtime's thread only puts events here. They are appended at a step boundary, before a tool starts, when
-somebody waits for them, and at the latest after `PATIENCE_SECONDS`; with the same ids again when an append
+somebody waits for them, and at the latest after `BEAT_SECONDS`; with the same ids again when an append
 fails, so that none is ever doubled. The thread also keeps the turn's lease and the checkpoints of what
 streams.
 """
@@ -44,6 +44,9 @@ GATHER_SECONDS = 0.005
 """How long an append waits at a step boundary for what comes right after it."""
 MEMORY_BYTES = 64 * 1024 * 1024
 """What is kept while the database does not answer."""
+AHEAD_BYTES = 8 * 1024 * 1024
+"""What is kept while it does: a runtime that is faster waits."""
+STALLED_SECONDS = 1.0
 PATIENCE_SECONDS = 60.0
 """How long the database may be away while somebody waits for it."""
 LONGEST_PAUSE = 2.0
@@ -109,7 +112,7 @@ class Outbox:
         self._stop = threading.Event()
         self._lease: Lease | None = None
         self._checkpoints = Checkpoints()
-        self._checkpointed = self._renewed = time.monotonic()
+        self._checkpointed = self._renewed = self._progress = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=f"recording {conversation_id}", daemon=True)
         self._thread.start()
 
@@ -119,16 +122,26 @@ class Outbox:
         """Take an event. Waits while too much is in memory; raises when it could never be stored."""
         size = len(event.body) + OVERHEAD_BYTES
         with self._changed:
-            while self._failure is None and self._bytes + size > self._memory and self._bytes:
+            while self._failure is None and self._bytes and self._bytes + size > self._room():
                 if self._trouble_since is not None:
                     self._fail(self._stopped(f"{self._bytes:,} bytes wait in memory, which is the limit"))
                 else:
+                    self._due = 0.0
+                    self._changed.notify_all()
                     self._changed.wait(BEAT_SECONDS)
             if self._failure is not None:
                 raise again(self._failure)
+            if not self._waiting:
+                self._progress = time.monotonic()
             self._waiting.append(Entry(event, begins, ends))
             self._put += 1
             self._bytes += size
+
+    def _room(self) -> int:
+        """How many bytes may wait: few while the database keeps up, all that is allowed while it does not
+        answer."""
+        stalled = self._trouble_since is not None or time.monotonic() - self._progress > STALLED_SECONDS
+        return self._memory if stalled else min(self._memory, AHEAD_BYTES)
 
     def hurry(self, seconds: float = GATHER_SECONDS) -> None:
         """Have what was put stored soon."""
@@ -312,6 +325,7 @@ class Outbox:
                 self._waiting.popleft()
                 self._bytes -= len(entry.event.body) + OVERHEAD_BYTES
             self.stored += len(entries)
+            self._progress = time.monotonic()
             ready = [call for upto, call in self._calls if upto <= self.stored]
             self._calls = [(upto, call) for upto, call in self._calls if upto > self.stored]
             self._changed.notify_all()
