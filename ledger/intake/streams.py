@@ -24,6 +24,7 @@ STREAMS: Mapping[str, Make] = {
     "anthropic": _of("anthropic.stream"),
     "claude-code": _of("claude_code.stream"),
     "codex-exec": _of("codex_exec.stream"),
+    "openai-agents": _of("openai_agents.stream"),
     "openai-chat": _of("openai_chat.stream"),
     "openai-responses": _of("openai_responses.stream"),
     "pi": _of("pi.stream"),

@@ -66,10 +66,10 @@ _SETTINGS = (
 class OpenAIResponsesStream:
     """One stream: response after response, each a step."""
 
-    def __init__(self, recording: Recording, options: StreamOptions) -> None:
+    def __init__(self, recording: Recording, options: StreamOptions, runtime: str = "openai-responses") -> None:
         self._recording = recording
         self._payloads = Payloads(recording)
-        self._turns = ModelTurns(recording, options, "openai-responses")
+        self._turns = ModelTurns(recording, options, runtime)
         self._provider = options.provider or PROVIDER
         self._response: tuple[Step, Items] | None = None
         self._gave_up = False  # an error was reported: the response's own failure says it again
@@ -77,7 +77,7 @@ class OpenAIResponsesStream:
     def line(self, line: Line) -> None:
         """The next line."""
         for payload in self._payloads.of(line):
-            if payload != DONE and not self._record(payload):
+            if payload != DONE and not self.take(payload):
                 self._recording.note("raw", f"Line {line.number}: not understood.", entry=payload)
 
     def end(self, end: End) -> None:
@@ -86,7 +86,7 @@ class OpenAIResponsesStream:
         self._leave()
         self._turns.end(end)
 
-    def _record(self, record: JsonObject) -> bool:
+    def take(self, record: JsonObject) -> bool:
         """Take one event; False when it is of no known type or does not belong here."""
         kind = record.get("type")
         response = record.get("response")

@@ -481,4 +481,12 @@ EXPECTED = {
             "The tests pass; the second command faile",
         ],
     ),
+    "openai-agents/v0.24.0-stream-events.jsonl": Expected(
+        [("complete", "completed")],
+        4,
+        ["shell_command"] * 5,
+        5,
+        ["I'll look at the module and its test.", "Fixed: `add()` subtracted its second arg"],
+        ["**Reading files**", "**Editing**", "**Done**"],
+    ),
 }

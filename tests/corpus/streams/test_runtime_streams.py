@@ -30,6 +30,7 @@ RUNTIMES = {
     "pi": "pi",
     "claude-code-stream": "claude-code",
     "codex-exec": "codex-exec",
+    "openai-agents": "openai-agents",
     "pydantic-ai": "pydantic-ai",
 }
 NAMES = sorted(EXPECTED)
@@ -60,6 +61,7 @@ def test_every_file_is_expected() -> None:
         *FIXTURES.glob("claude-code-stream/*"),
         *FIXTURES.glob("codex-exec/*"),
         *FIXTURES.glob("pydantic-ai/*.jsonl"),
+        *FIXTURES.glob("openai-agents/*.jsonl"),
     ]
     names = {str(path.relative_to(FIXTURES)) for path in there if "timeline" not in path.name}
     assert names == set(EXPECTED)
@@ -131,7 +133,12 @@ def told_whole(data: bytes) -> tuple[set[str], set[str]]:
         record = json.loads(line)
         kind, item = record.get("type") or record["event_kind"], record.get("item", {})
         blocks: list[dict[str, Any]] = []
-        if kind == "assistant" and record["message"]["model"] != "<synthetic>":
+        made = record["data"].get("item") if kind == "raw_response_event" else None
+        if made and record["data"]["type"] == "response.output_item.done":
+            blocks = made.get("content") or made.get("summary") or []
+        elif record.get("name") == "tool_output":
+            ran.add(item["raw_item"]["call_id"])
+        elif kind == "assistant" and record["message"]["model"] != "<synthetic>":
             blocks = record["message"]["content"]
             ran |= {block["id"] for block in blocks if block["type"] == "tool_use"}
         elif kind == "message_end" and record["message"]["role"] == "assistant":
