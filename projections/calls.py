@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ledger.events import ToolApproval, ToolResult, ToolStart
 from projections import order
+from projections.lanes import Lane
 from projections.pairing import Ids, match
 from projections.placing import call_place
 from projections.plain import plain_row, take_note
-from projections.records import Call, Lane, Step, Turn
+from projections.records import Call, Step, Turn
 from projections.rows import orphan_row
 from projections.state import State
 from projections.steps import legacy_group, take_block

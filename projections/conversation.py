@@ -15,8 +15,9 @@ from ledger.events import Abort, Complete, Error, Event, JsonObject, Retraction,
 from ledger.recorded import RecordedEvent
 from projections import notes, order
 from projections.calls import take_approval, take_call, take_result
+from projections.lanes import Lane
 from projections.plain import plain_row, take_note
-from projections.records import Lane, Record, Step, Turn
+from projections.records import Record, Step, Turn
 from projections.retracting import retract
 from projections.rows import row_of, user_row
 from projections.settle import settle

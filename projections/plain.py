@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ledger.events import Event, JsonObject
 from projections import notes, order
-from projections.records import Lane, Plain, Turn
+from projections.lanes import Lane
+from projections.records import Plain, Turn
 from projections.state import State
 
 

@@ -14,7 +14,7 @@ from projections.clock import earlier, later
 from projections.usage import Totals
 
 if TYPE_CHECKING:
-    from projections.pairing import Ids
+    from projections.lanes import Lane
 
 Block: TypeAlias = tuple[int | None, int, bool, str | JsonObject]
 """A block of a step: its index, its version, whether it is hidden, and its text or thought."""
@@ -42,56 +42,6 @@ class Record:
         self.dirty = False
         self.stored = False  # the table holds it already
         self.retracted = False
-
-
-class Lane(Record):
-    """The main agent (`agent` is None) or one sub-agent, and what its history looks like at this point."""
-
-    __slots__ = (
-        "agent",
-        "attempts",
-        "busy",
-        "calls",
-        "current",
-        "group",
-        "hidden_calls",
-        "hidden_group",
-        "other_user_at",
-        "parent",
-        "parents",
-        "turns",
-        "user_at",
-        "user_turn",
-        "waiting",
-    )
-    kind = "lane"
-    KEPT: ClassVar[Mapping[str, Json]] = {
-        "user_turn": None,
-        "user_at": 0,
-        "other_user_at": 0,
-        "current": None,
-        "parent": None,
-    }
-
-    def __init__(self, agent: str | None, first: int) -> None:
-        super().__init__(first, b"")
-        self.agent = agent
-        self.turns: dict[str, Turn] = {}
-        self.calls: dict[str, Call | Ids] = {}  # by their id; several of one id as `Ids`
-        self.hidden_calls: dict[str, Call | Ids] = {}  # hidden events are as if absent: they pair apart
-        self.busy: dict[Turn, None] = {}  # turns with calls that may still run
-        self.waiting: list[tuple[int, Turn]] = []  # the same as a heap, by first version
-        self.attempts: dict[
-            str, int
-        ] = {}  # turns (and their first versions) whose attempts a message may bring back
-        self.user_turn: str | None = None  # the turn of the last visible user message, and its version
-        self.user_at = 0
-        self.other_user_at = 0  # version of the last one of another turn than that
-        self.current: str | None = None  # turn id of the lane's last event that had one
-        self.group: Step | None = None  # the open legacy group, and the hidden one
-        self.hidden_group: Step | None = None
-        self.parents: dict[str, int] = {}  # parent call id -> version of the call that started the lane
-        self.parent: str | None = None
 
 
 class Turn(Record):
@@ -175,9 +125,8 @@ class Turn(Record):
         return self.host if self.host is not None and self.host.end else None
 
     def followed(self) -> int:
-        """Version of the last user message of another turn: it ends what came before (DESIGN.md 7.2, rule 11)."""
-        lane = self.lane
-        return lane.user_at if lane.user_turn != self.turn_id else lane.other_user_at
+        """Version of the last user message of another turn; it ends what came before (7.2, rule 11)."""
+        return self.lane.user_at if self.lane.user_turn != self.turn_id else self.lane.other_user_at
 
     def over_since(self, version: int) -> bool:
         """It has a terminal, or another turn's user message came after `version`."""

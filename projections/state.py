@@ -11,9 +11,10 @@ from heapq import heappush
 from typing import NamedTuple, Protocol
 
 from ledger.events import Event
+from projections.lanes import Lane
 from projections.order import item, turn_prefix
 from projections.pairing import Ids
-from projections.records import Call, Lane, Record, Step, Turn
+from projections.records import Call, Record, Step, Turn
 
 DEEPEST = 1_200
 """Bytes of an order key: deeper sub-agents (thirty levels, say) stand at the top, since indexes have limits."""

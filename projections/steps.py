@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ledger.events import JsonObject, StepFinish, StepStart, TextComplete, ThinkingComplete, TokenUsage
+from projections.lanes import Lane
 from projections.placing import reorder_calls
-from projections.records import Lane, Step, Turn
+from projections.records import Step, Turn
 from projections.state import State
 from projections.usage import add_usage
 

@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import cast
 
 from ledger.events import Json, JsonObject, json_bytes
-from projections.records import Block, Call, Facts, Lane, Record, Step, Turn
+from projections.lanes import Lane
+from projections.records import Block, Call, Facts, Record, Step, Turn
 from projections.rows import block_place
 from projections.usage import Totals
 

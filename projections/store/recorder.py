@@ -11,8 +11,9 @@ from ledger.events import JsonObject
 from ledger.store.cursor import Cursor
 from ledger.store.engine import Connection, Engine, Value
 from projections.finding import statements
+from projections.lanes import Lane
 from projections.pause import Pause
-from projections.records import Call, Lane, Plain, Record, Step, Turn
+from projections.records import Call, Plain, Record, Step, Turn
 from projections.state import Move
 from projections.store import codec
 from projections.store.shelf import SHIFT, beyond

@@ -8,8 +8,9 @@ from typing import NamedTuple, cast
 from ledger.events import Json, JsonObject
 from ledger.store.engine import Engine, Value
 from projections.finding import statements
+from projections.lanes import Lane
 from projections.pairing import Ids
-from projections.records import Call, Lane, Plain, Record, Step, Turn
+from projections.records import Call, Plain, Record, Step, Turn
 from projections.state import State, attach
 from projections.store import codec
 
