@@ -16,6 +16,7 @@ from ledger.errors import DatabaseUnavailable, LeaseLost, RecordingStopped, Turn
 from ledger.recorder import Recorder
 from projections import view
 from replay import replay
+from tests.contract.rawstore import execute
 from tests.contract.test_leases import lapse, wait_until
 
 
@@ -460,3 +461,35 @@ def test_a_sub_agent_recorded_by_itself(ledger: Ledger, engine_url: str) -> None
         "complete",
     ]
     assert ledger.leases.running() == []
+
+
+def test_a_server_that_drops_every_connection_now_and_then(postgres_url: str) -> None:
+    """The lease, the appends and the checkpoints all survive it; nothing is doubled."""
+    done = threading.Event()
+
+    def terminate() -> None:
+        while not done.wait(0.03):
+            execute(
+                postgres_url,
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            )
+
+    with Ledger.open(postgres_url) as ledger:
+        killer = threading.Thread(target=terminate)
+        killer.start()
+        try:
+            for number in range(5):
+                with Recorder(ledger, "c").turn("hi", turn_id=f"t{number}") as turn:
+                    for place in range(6):
+                        with turn.begin_step(f"{number}/{place}") as step:
+                            step.text("words ")
+                        turn.flush().wait()
+        finally:
+            done.set()
+            killer.join(timeout=60)
+        told = stored(ledger, "turn_id", "step_id")
+        finished = [step_id for kind, _, step_id in told if kind == "step_finish"]
+        assert finished == [f"{number}/{place}" for number in range(5) for place in range(6)]
+        ends = [(kind, turn_id) for kind, turn_id, _ in told if kind in ("complete", "abort", "error")]
+        assert ends == [("complete", f"t{number}") for number in range(5)]
