@@ -232,8 +232,8 @@ class SourceChanged(TurnledgerError):
 
 
 class RecordingStopped(TurnledgerError):
-    """recording of conversation {conversation_id} stopped: {problem}; {stored:,} events are stored (up to version
-    {version}), {lost:,} ({size:,} bytes) are not"""
+    """recording of conversation {conversation_id} stopped: {problem}; {stored:,} events are stored (up to
+    version {version}), {lost:,} ({size:,} bytes) are not"""
 
     conversation_id: str
     problem: str

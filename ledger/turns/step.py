@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ledger.assembler import CALL, REASONING, TEXT, Assembler, Index, Kept, Part, StepOutput
+from ledger.assembler import CALL, REASONING, TEXT, Assembler, Index, Part, StepOutput
 from ledger.events import Json, JsonObject
-from ledger.turns.blocks import event_of, replay_state_of
+from ledger.turns.blocks import replay_state_of
+from ledger.turns.writing import BlockWriter
 
 if TYPE_CHECKING:
     from ledger.turns.lane import Lane
 
 RESULT = "tool-result"
-_ORDER = {REASONING: 0, TEXT: 1, "": 2}
 
 
 class OpenBlock(NamedTuple):
@@ -39,9 +39,7 @@ class Step:
         self.ended = False
         self._lane = lane
         self._assembler = Assembler()
-        self._written: set[int] = set()  # places of blocks that are events already
-        self._more: dict[int, Mapping[str, Json]] = {}  # further fields of blocks that are written later
-        self._thought = self._spoke = False
+        self._blocks = BlockWriter(lane, step_id, self._assembler)
         self._current: Part | None = None  # the block that pieces without an index go to
 
     # -- as it streams
@@ -56,7 +54,7 @@ class Step:
                 and isinstance(index, int | str)
                 and index in self._assembler.parts
             ):
-                self._complete(self._assembler.parts[index])
+                self._blocks.complete(self._assembler.parts[index])
 
     def text(self, piece: str, index: Index | None = None) -> None:
         """A piece of visible text: for the block `index`, or for the last one, or a new one where that was no
@@ -137,16 +135,16 @@ class Step:
         }
         if provider_executed is not None:
             block["provider_executed"] = provider_executed
-        self._more[part.place] = more
+        self._blocks.more[part.place] = more
         self._assembler.end(part.index, block)
 
     def start_call(self, tool_call_id: str, **more: Json) -> bool:
         """The tool of a call begins to run: its `tool_start` is written now, and urgent. False when none
         waits."""
         for part in self._assembler.parts.values():
-            block = part.assembled() if part.kind == CALL and part.place not in self._written else None
+            block = part.assembled() if part.kind == CALL and part.place not in self._blocks.written else None
             if block is not None and block.get("id") == tool_call_id:
-                self._write(part.place, block, more)
+                self._blocks.write(part.place, block, more)
                 self._lane.sheet.urgent()
                 return True
         return False
@@ -181,8 +179,8 @@ class Step:
         if self.ended or part.block is not None:
             return
         self._assembler.end(part.index, {"type": RESULT})
-        self._written.add(part.place)
-        self._event(event_type, part.place, fields, more)
+        self._blocks.written.add(part.place)
+        self._blocks.event(event_type, fields, more, part.place)
 
     def usage(self, usage: JsonObject) -> None:
         """The token counts so far (DESIGN.md 3.2's names); the last ones count."""
@@ -216,8 +214,8 @@ class Step:
         elif replay_state is not None:
             assembler.finished(finish_reason or "stop", None, replay_state)
         assembler.drop_calls = drop_calls
-        output = assembler.output("finished", frozenset(self._written))
-        self._flush(output.kept, frozenset())
+        output = assembler.output("finished", frozenset(self._blocks.written))
+        self._blocks.flush(output.kept)
         self.ended = True
         fields: dict[str, Json] = {
             "finish_reason": finish_reason if finish_reason is not None else self._chunk_reason(output),
@@ -226,7 +224,7 @@ class Step:
             "replay_state": replay_state_of(output),
             "dropped": cast(Json, output.dropped) if output.dropped else None,
         }
-        self._event("step_finish", None, fields, more)
+        self._blocks.event("step_finish", fields, more)
         self._lane.sheet.urgent()
         return output
 
@@ -241,7 +239,7 @@ class Step:
         self.cut()
         self._lane.failed = self.step_id
         error: dict[str, Json] = {"message": message, "code": code, "reason": reason, "retryable": True}
-        self._event("error", None, error, more)
+        self._blocks.event("error", error, more)
 
     def cut(self) -> None:
         """The response was cut off: writes what a person could have read of it, marked `partial` where it was
@@ -252,16 +250,16 @@ class Step:
         """
         if self.ended:
             return
-        output = self._assembler.output("cancelled", frozenset(self._written))
+        output = self._assembler.output("cancelled", frozenset(self._blocks.written))
         open_places = frozenset(part.place for part in self._assembler.parts.values() if part.block is None)
-        self._flush(output.kept, open_places)
+        self._blocks.flush(output.kept, open_places)
         self.ended = True
         if output.usage is not None:
-            self._event("token_usage", None, {"usage": output.usage}, {})
+            self._blocks.event("token_usage", {"usage": output.usage})
         gone = [*self.calls, *(entry for entry in output.dropped if entry["what"] == "chunk")]
         if gone:
             text = "The response was cut off before these came to anything."
-            self._event("note", None, {"kind": "dropped", "text": text, "dropped": cast(Json, gone)}, {})
+            self._blocks.event("note", {"kind": "dropped", "text": text, "dropped": cast(Json, gone)})
 
     def __enter__(self) -> Step:
         return self
@@ -301,7 +299,7 @@ class Step:
     @property
     def calls(self) -> list[JsonObject]:
         """The calls so far that have no event yet, as blocks (`id`, `name`, `arguments`)."""
-        parts = (part for part in self._assembler.parts.values() if part.place not in self._written)
+        parts = (part for part in self._assembler.parts.values() if part.place not in self._blocks.written)
         return [block for part in parts if part.kind == CALL and (block := part.assembled()) is not None]
 
     # -- inside
@@ -334,67 +332,9 @@ class Step:
         if part.block is not None:
             return
         whole: JsonObject = {"type": kind if "text" in block else part.kind or kind, "text": part.text, **block}
-        self._more[part.place] = more
+        self._blocks.more[part.place] = more
         self._assembler.end(part.index, whole)
-        self._complete(part)
-
-    def _complete(self, part: Part) -> None:
-        """Write a block that ended, unless it may still be dropped."""
-        block = part.block
-        if block is None or part.place in self._written or part.kind not in (TEXT, REASONING):
-            return
-        text = block.get("text")
-        if (isinstance(text, str) and text.strip()) or self._carries(part.place, block):
-            self._write(part.place, block, {})
-
-    def _carries(self, place: int, block: JsonObject) -> bool:
-        """Whether a block is something even without text: it has a signature, or data that belongs to it."""
-        more = self._more.get(place, {})
-        return any(block.get(name) for name in ("signature", "redacted_data", "provider_metadata")) or bool(
-            more.get("provider_metadata")
-        )
-
-    def _flush(self, kept: list[Kept], open_places: frozenset[int]) -> None:
-        waiting = [
-            one
-            for one in kept
-            if one.place not in self._written
-            and (
-                one.block.get("type") not in (TEXT, REASONING)
-                or one.block.get("text")
-                or one.entry is not None
-                or self._carries(one.place, one.block)
-            )
-        ]
-        for one in sorted(waiting, key=lambda one: _ORDER.get(str(one.block.get("type")), 2)):
-            if one.block.get("type") not in (TEXT, REASONING):
-                self._close_thinking()
-            self._write(one.place, one.block, {"partial": True} if one.place in open_places else {})
-        self._close_thinking()
-
-    def _close_thinking(self) -> None:
-        """A step that thought and said nothing is closed by an empty text (DESIGN.md 5)."""
-        if self._thought and not self._spoke:
-            self._event("text_complete", len(self._assembler.parts), {"text": ""}, {})
-            self._spoke = True
-
-    def _write(self, place: int, block: JsonObject, more: Mapping[str, Json]) -> None:
-        self._written.add(place)
-        more = {**self._more.pop(place, {}), **more}
-        metadata = more.get("provider_metadata", block.get("provider_metadata"))
-        more = {**more, "provider_metadata": metadata}
-        event_type, fields = event_of(block)
-        self._thought = self._thought or event_type == "thinking_complete"
-        self._spoke = self._spoke or event_type == "text_complete"
-        self._event(event_type, place, fields, more)
-        self._assembler.let_go(place)
-        if event_type == "tool_start":
-            self._lane.called(cast(str, block.get("id")), self.step_id)
-
-    def _event(
-        self, event_type: str, place: int | None, fields: Mapping[str, Json], more: Mapping[str, Json]
-    ) -> None:
-        self._lane.write(event_type, {"step_id": self.step_id, "block_index": place, **fields, **more})
+        self._blocks.complete(part)
 
     def _chunk_reason(self, output: StepOutput) -> str | None:
         return output.finish if self._assembler.has_finish else None

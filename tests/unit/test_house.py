@@ -25,6 +25,7 @@ PURE = {  # rules: no I/O, clock or randomness
     "ledger/turns/sheet.py",
     "ledger/turns/stamps.py",
     "ledger/turns/step.py",
+    "ledger/turns/writing.py",
     "projections/conversation.py",
     "replay/plan.py",
     "replay/materialize.py",
