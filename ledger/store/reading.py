@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
+from ledger.errors import DatabaseUnavailable
 from ledger.recorded import RecordedEvent
 from ledger.store.cursor import Cursor
 from ledger.store.draft import Standing
@@ -27,8 +28,9 @@ def read_spans(engine: Engine, spans: Iterable[Span]) -> Iterator[RecordedEvent]
         while after < upto:
             page = engine.conversation_page(standing, after, upto)
             yield from page
-            # A hole (the audit names it) is stepped over: readers get what there is.
-            after = page[-1].version if page else after + PAGE_EVENTS
+            # A hole (the audit names it) is stepped over: readers get what there is. In a damaged file keys may
+            # stand in no order at all: a reader still comes to an end.
+            after = max(page[-1].version, after + 1) if page else after + PAGE_EVENTS
 
 
 def follow_pages(
@@ -68,10 +70,16 @@ def follow_pages(
 
 
 def read_evidence(engine: Engine, standing: Standing) -> Iterator[Evidence]:
-    """Everything stored of a conversation's own events, in order of versions, also beyond what its row says."""
+    """Everything stored of a conversation's own events, in order of versions, also beyond what its row says.
+
+    Raises `DatabaseUnavailable` where a damaged file cannot be read on.
+    """
     after = 0
     while rows := engine.select("versions", cid=standing.cid, after=after, limit=PAGE_EVENTS):
         upto, size = after, 0
+        if not all(after < version for version, _ in cast("list[tuple[int, int]]", rows)):
+            problem = f"keys are out of order after version {after} of {standing.id}"
+            raise DatabaseUnavailable(database=engine.database, problem=problem)
         for version, length in cast("list[tuple[int, int]]", rows):
             if size and size + length > PAGE_BYTES:
                 break

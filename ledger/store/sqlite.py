@@ -179,15 +179,18 @@ class SqliteEngine(Engine):
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """As `Engine.transaction`."""
-        with self._group.alone(), self.file.errors():
+        with self._group.alone():
             connection = self._writing()
-            self.file.begin(connection)
             try:
-                yield cast(Connection, connection)
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self.file.begin(connection)
+                try:
+                    yield cast(Connection, connection)
+                    connection.execute("COMMIT")
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                raise self.file.ours(error) from error
 
     def transact(self, work: Callable[[Connection], Answer]) -> Answer:
         """As `Engine.transact`."""
@@ -245,7 +248,7 @@ class SqliteEngine(Engine):
             made(of, name, version, event_id, kind, header, body, erased, book, position)
             for position, of, name, version, event_id, kind, header, body, erased in cast(_Followed, rows)
         ]
-        return events, upto if whole else events[-1].position
+        return events, upto if whole else max(events[-1].position, after + 1)
 
     def _page(
         self, name: str, body: int, parameters: Mapping[str, Value]

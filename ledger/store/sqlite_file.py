@@ -126,6 +126,8 @@ class SqliteFile:
             yield
         except sqlite3.Error as error:
             raise self.ours(error) from error
+        except UnicodeDecodeError as error:  # sqlite3, quoting a damaged schema in its own message
+            raise DatabaseUnavailable(database=self.name, problem=f"its schema is damaged ({error})") from error
 
     def ours(self, error: sqlite3.Error) -> DatabaseError:
         """The error of ours that says the same."""

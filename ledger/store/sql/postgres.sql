@@ -112,6 +112,11 @@ FROM turnledger.book ORDER BY book
 SELECT first_position, n, cid, first_version FROM turnledger.batch
 WHERE book = :book AND first_position > :after ORDER BY first_position LIMIT :limit
 
+-- name: batch_holds
+-- How many of a batch's events are there, at the positions that it says.
+SELECT count(*) FROM turnledger.event
+WHERE cid = :cid AND version >= :first_version AND version < :first_version + :n AND :first_position > 0
+
 -- name: events_at
 -- Whose events no batch holds, in the conversations of a book: slow, for the audit when it found a hole.
 SELECT c.tenant, c.id, min(e.version) FROM turnledger.event e JOIN turnledger.conversation c ON c.cid = e.cid

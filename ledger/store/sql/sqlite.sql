@@ -56,13 +56,15 @@ SELECT id, place & 4294967295, body, position FROM event WHERE place >> 32 = :ci
 -- name: events_of_conversation
 -- The events of the versions after `after`, up to `upto`, in order. Bytes are read as bytes, whatever damage made of
 -- them.
-SELECT place & 4294967295, id, type, CAST(header AS BLOB), CAST(body AS BLOB), CAST(erased AS BLOB), position FROM event
+SELECT place & 4294967295, id, type, coalesce(CAST(header AS BLOB), x''), CAST(body AS BLOB), CAST(erased AS BLOB),
+       position
+FROM event
 WHERE place > (:cid << 32) + :after AND place <= (:cid << 32) + :upto ORDER BY place
 
 -- name: evidence
 -- The same as the audit wants them, with the heads that the chain reached.
-SELECT place & 4294967295, id, type, CAST(header AS BLOB), CAST(head AS BLOB), CAST(body AS BLOB), CAST(erased AS BLOB),
-       position
+SELECT place & 4294967295, id, type, coalesce(CAST(header AS BLOB), x''), coalesce(CAST(head AS BLOB), x''),
+       CAST(body AS BLOB), CAST(erased AS BLOB), CAST(position AS INTEGER)
 FROM event
 WHERE place > (:cid << 32) + :after AND place <= (:cid << 32) + :upto ORDER BY place
 
@@ -90,6 +92,12 @@ FROM book ORDER BY book
 SELECT first_position, n, cid, first_version FROM batch
 WHERE book = :book AND first_position > :after ORDER BY first_position LIMIT :limit
 
+-- name: batch_holds
+-- How many of a batch's events are there, at the positions that it says.
+SELECT count(*) FROM event
+WHERE place >= (:cid << 32) + :first_version AND place < (:cid << 32) + :first_version + :n
+  AND position = :first_position + (place & 4294967295) - :first_version
+
 -- name: events_at
 -- Whose events say that they stand at these positions of a book: slow, for the audit when it found a hole.
 SELECT c.tenant, c.id, min(e.place & 4294967295) FROM event e JOIN conversation c ON c.cid = e.place >> 32
@@ -98,8 +106,8 @@ WHERE c.book = :book AND e.position >= :first AND e.position <= :last GROUP BY c
 -- name: events_of_book
 -- The events of the positions after `after`, up to `upto`, of one tenant (NULL: of all), in order. The batches come
 -- first and lead to their events.
-SELECT e.position, c.tenant, c.id, e.place & 4294967295, e.id, e.type, CAST(e.header AS BLOB), CAST(e.body AS BLOB),
-       CAST(e.erased AS BLOB)
+SELECT e.position, c.tenant, c.id, e.place & 4294967295, e.id, e.type, coalesce(CAST(e.header AS BLOB), x''),
+       CAST(e.body AS BLOB), CAST(e.erased AS BLOB)
 FROM batch b
 CROSS JOIN conversation c
 CROSS JOIN event e

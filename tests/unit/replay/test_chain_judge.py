@@ -9,7 +9,7 @@ from ledger import chain
 from ledger.recorded import EncodedEvent
 from ledger.store.draft import Standing, draft, seal
 from ledger.store.engine import Evidence
-from replay.audit import Finding, chain_findings
+from replay.chain_judge import Finding, chain_findings
 
 BEFORE = chain.genesis("default", "c")
 
