@@ -9,6 +9,7 @@ import psycopg
 
 from ledger.errors import NotALedger
 from ledger.recorded import RecordedEvent
+from ledger.store.append_call import AppendCall
 from ledger.store.draft import Draft, Sealed, Standing
 from ledger.store.engine import PAGE_EVENTS, Answer, Ask, Connection, Engine, Row, Value
 from ledger.store.idempotency import KnownEvent
@@ -41,6 +42,7 @@ class PostgresEngine(Engine):
         self.database = self.server.name
         files = (Path(__file__).with_name("sql") / name for name in ("postgres.sql", "postgres_leases.sql"))
         self.statements = load_statements(self.name, *files)
+        self._call = AppendCall(self.statements["append"])
         self._first_books = BOOKS if books is None else books
         self._pool: Pool[PgConnection] = Pool(
             self.database, self.server.connect, psycopg.Connection.close, is_usable, CONNECTIONS
@@ -105,33 +107,6 @@ class PostgresEngine(Engine):
             cid, last = self._call(connection, part, piece, cid)
         assert cid is not None, "a batch has at least one event"
         return cid, last
-
-    def _call(self, connection: PgConnection, batch: Draft, sealed: Sealed, cid: int | None) -> tuple[int, int]:
-        """Call append_v1; gives the conversation's key and the last position. Raises psycopg's errors."""
-        _, tenant, name, book, version, head, _, _, fence, source_cid, _ = sealed.before
-        ids, kinds, _, _, _ = zip(*batch.events, strict=True)
-        row = _run(
-            connection,
-            self.statements["append"],
-            (
-                cid,
-                tenant,
-                name,
-                book,
-                source_cid,
-                version,
-                head,
-                fence,
-                sealed.recorded_at,
-                sum(map(len, sealed.states)),
-                list(ids),
-                list(kinds),
-                sealed.headers,
-                sealed.heads,
-                sealed.states,
-            ),
-        ).fetchone()
-        return cast("tuple[int, int]", row)
 
     def known(self, ask: Ask, standing: Standing, batch: Draft) -> list[KnownEvent]:
         """As `Engine.known`."""

@@ -181,7 +181,6 @@ SELECT cid, tenant, id, book, version, head, created_at, recorded_at, fence, sou
 FROM turnledger.conversation WHERE tenant = :tenant AND id = :id FOR UPDATE
 
 -- name: append
--- One sealed batch, in one round trip. %b: binary, which lists of bytes are not by themselves.
-SELECT cid, last_position FROM turnledger.append_v1(
-    %b::bigint, %b::text, %b::text, %b::integer, %b::bigint, %b::bigint, %b::bytea, %b::bigint, %b::bigint,
-    %b::bigint, %b::text[], %b::text[], %b::bytea[], %b::bytea[], %b::bytea[])
+-- One sealed batch, in one round trip; prepared by append_call.py, which knows the parameters' types.
+SELECT cid, last_position
+FROM turnledger.append_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)

@@ -81,10 +81,10 @@ BEGIN
             USING ERRCODE = 'TL001', DETAIL = coalesce(_standing, 'there is none');
     END IF;
 
+    -- Set-returning functions side by side: as a table of rows they would be written out in between.
     INSERT INTO turnledger.event (cid, version, id, type, header, head, body)
-    SELECT _cid, _version + e.n, e.id, e.type, e.header, e.head, e.body
-    FROM unnest(_ids, _types, _headers, _heads, _bodies) WITH ORDINALITY
-        AS e (id, type, header, head, body, n);
+    SELECT _cid, _version + generate_subscripts(_ids, 1), unnest(_ids), unnest(_types), unnest(_headers),
+           unnest(_heads), unnest(_bodies);
 
     UPDATE turnledger.book b SET position = b.position + _n WHERE b.book = _book
     RETURNING b.position INTO last_position;
