@@ -13,7 +13,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from ledger.checkpoints import Checkpoints
@@ -28,7 +27,7 @@ from ledger.errors import (
     TurnBusy,
     TurnledgerError,
 )
-from ledger.events import MAX_BATCH, JsonObject
+from ledger.events import MAX_BATCH
 from ledger.receipt import Receipt, again
 from ledger.recorded import EncodedEvent
 from ledger.store.draft import Known
@@ -36,7 +35,7 @@ from ledger.store.leasing import BESIDE, MAIN, Lease
 from ledger.store.ledger import LEASE_SECONDS, Ledger
 from ledger.store.receipts import Appended
 from ledger.turns import OpenBlock
-from ledger.turns.encoding import encoded
+from ledger.turns.encoding import as_note
 
 BEAT_SECONDS = 0.25
 """How long an event, or text that streams, waits at most."""
@@ -277,7 +276,7 @@ class Outbox:
             # Late events of a turn that ended, while somebody else's runs: kept as notes, which may stand
             # beside it.
             name = self._conversation_id
-            beside = [event if event.type in BESIDE else _as_note(event, name) for event in events]
+            beside = [event if event.type in BESIDE else as_note(event, name) for event in events]
             done = self._ledger.append_encoded(self._conversation_id, beside, known=self._known)
         self._count(done)
 
@@ -357,9 +356,17 @@ class Outbox:
 
     def _give_back(self) -> None:
         lease, self._lease = self._lease, None
-        if lease is not None:
-            with suppress(TurnledgerError):  # then it lapses by itself
+        for pause in (0.05, 0.2, 0.0):
+            if lease is None:
+                return
+            try:
                 self._ledger.leases.end(lease)
+            except RETRIED:
+                self._stop.wait(pause)
+            except TurnledgerError:
+                return  # it lapses by itself
+            else:
+                return
 
     def _stopped(self, problem: str) -> RecordingStopped:
         left = self._put - self.stored
@@ -381,16 +388,3 @@ class Outbox:
         self._changed.notify_all()
         for _, call in calls:
             call(again(self._failure))
-
-
-def _as_note(event: EncodedEvent, conversation_id: str) -> EncodedEvent:
-    note: JsonObject = {
-        "type": "note",
-        "id": event.id,
-        "conversation_id": conversation_id,
-        "kind": "late event",
-        "event": event.body.decode(),
-    }
-    if event.turn_id is not None:
-        note["turn_id"] = event.turn_id
-    return encoded(note)

@@ -83,8 +83,10 @@ class Leases:
                     continue
                 if held.token == secret:
                     return held, standing, others, None
-                if held.deadline > now and not is_dead(held.process):
+                alive = held.deadline > now and not is_dead(held.process)
+                if alive and not self._have(connection, standing, held, set())[1]:
                     raise busy(conversation_id, held)
+                # Gone, or its turn has ended: then it only could not give the lane back.
                 first = self._close(connection, standing, held, None)
             batch = draft(self._tenant, conversation_id, self._actor, [*first, *opening], None, known)
             answer, standing = self._engine.append_in(connection, batch)

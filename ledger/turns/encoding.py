@@ -34,3 +34,17 @@ def encoded(event: JsonObject) -> EncodedEvent:
 
 def _plain(event: JsonObject) -> JsonObject:
     return {name: plain_json(value) for name, value in event.items()}
+
+
+def as_note(event: EncodedEvent, conversation_id: str) -> EncodedEvent:
+    """A note that keeps an event which may not be stored as itself, because its turn is over."""
+    note: JsonObject = {
+        "type": "note",
+        "id": event.id,
+        "conversation_id": conversation_id,
+        "kind": "late event",
+        "event": event.body.decode(),
+    }
+    if event.turn_id is not None:
+        note["turn_id"] = event.turn_id
+    return encoded(note)

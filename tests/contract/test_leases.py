@@ -72,6 +72,19 @@ def test_a_turn_from_its_beginning_to_its_end(ledger: Ledger) -> None:
     assert [held.turn_id for _, held in ledger.leases.running()] == ["u"], "an old lease ends nothing"
 
 
+def test_a_turn_that_ended_holds_nobody_back(ledger: Ledger, engine_url: str) -> None:
+    """Its recorder could not give the lane back, or has not yet."""
+    lease = ledger.begin_turn("c", turn_id="t")
+    ledger.append("c", [event("complete")], lease=lease)
+    with Ledger.open(engine_url) as other:
+        other.begin_turn("c", turn_id="u")
+    ledger.leases.end(lease)
+    assert [held.turn_id for _, held in ledger.leases.running()] == ["u"]
+    assert types(ledger) == ["turn_start", "complete", "turn_start"]
+    with pytest.raises(LeaseLost):
+        ledger.append("c", [event("note")], lease=lease)
+
+
 @pytest.mark.parametrize("elsewhere", [False, True])
 @pytest.mark.parametrize("kind", ["user_message", "tool_result", "tool_approval", "retraction", "note"])
 def test_what_may_stand_beside_a_lease(ledger: Ledger, engine_url: str, kind: str, elsewhere: bool) -> None:
