@@ -139,13 +139,13 @@ class SqliteEngine(Engine):
 
         Raises `sqlite3.IntegrityError` when an id is known or the conversation is not new.
         """
-        statements, execute = self.statements, connection.execute
+        statements, execute = self.statements, connection.cursor().execute  # one cursor, not one a statement
         before, heads, count = sealed.before, sealed.heads, len(sealed.heads)
         version, head, at, cid = before.version, heads[-1], sealed.recorded_at, before.cid
         if cid is None:
             _, tenant, name, book, _, _, _, _, _, source_cid, source_version = before
-            row = (tenant, name, book, version + count, head, at, at, source_cid, source_version)
-            cid = cast(int, execute(statements["start_conversation"], row).lastrowid)
+            start = (tenant, name, book, version + count, head, at, at, source_cid, source_version)
+            cid = cast(int, execute(statements["start_conversation"], start).lastrowid)
         else:
             moved = (version + count, head, at, cid, version, before.head, before.fence)
             if not execute(statements["move_conversation"], moved).rowcount:
@@ -153,18 +153,15 @@ class SqliteEngine(Engine):
         found = execute(statements["last_position"], (before.book,)).fetchone()
         first = (found[0] if found else 0) + 1
         place = (cid << 32) + version + 1
-        ids, kinds, _, _, _ = zip(*batch.events, strict=True)
-        rows = zip(
-            range(place, place + count),
-            ids,
-            kinds,
-            range(first, first + count),
-            sealed.headers,
-            heads,
-            sealed.states,
-            strict=True,
-        )
-        connection.executemany(statements["add_event"], rows)
+        if count == 1:
+            ((event_id, kind, _, _, _),) = batch.events
+            row = (place, event_id, kind, first, sealed.headers[0], head, sealed.states[0])
+            execute(statements["add_event"], row)
+        else:
+            ids, kinds, _, _, _ = zip(*batch.events, strict=True)
+            places, positions = range(place, place + count), range(first, first + count)
+            rows = zip(places, ids, kinds, positions, sealed.headers, heads, sealed.states, strict=True)
+            connection.executemany(statements["add_event"], rows)
         execute(statements["add_batch"], (before.book, first, cid, version + 1, count, time.time_ns() // 1000))
         return sealed.receipt(batch, first + count - 1), sealed.after(cid)
 
