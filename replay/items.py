@@ -53,11 +53,12 @@ class Step:
     """One model call: one assistant message, and the tool message with the results of its calls.
 
     `step_id` is None for a legacy group (rule 10). `record` is its first visible event and `version` that
-    event's: its place. `provider`, `api` and `model` are those of its `step_start`: what its opaque data
-    belongs to.
+    event's: its place. `provider`, `api`, `model` and `account` are those of its `step_start`: what its opaque
+    data belongs to.
     """
 
     __slots__ = (
+        "account",
         "api",
         "before_compaction",
         "blocks",
@@ -84,6 +85,7 @@ class Step:
         self.provider: str | None = None
         self.api: str | None = None
         self.model: str | None = None
+        self.account: str | None = None
         self.finish: RecordedEvent | None = None  # the last step_finish
         self.blocks: list[Block] = []  # in message order
         self.left_out: list[Block] | None = None  # recorded, not in the message: A23's separators

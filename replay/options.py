@@ -10,7 +10,9 @@ from ledger.events import Json, JsonObject
 UnansweredCalls: TypeAlias = Literal["synthesize", "drop"]
 LateResults: TypeAlias = Literal["append", "hoist"]
 PendingCalls: TypeAlias = Literal["refuse", "close"]
-Rung: TypeAlias = Literal["native", "own_state", "no_thinking", "flat_tools", "text_only"]
+Rung: TypeAlias = Literal["native", "no-foreign", "no-thinking", "flat-tools", "text-only"]
+RUNGS: tuple[Rung, ...] = get_args(Rung)
+"""The ladder of DESIGN.md 7.4, from the top down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,9 @@ class Target:
     `model` (with `api`) decides whose signatures may go back (DESIGN.md 7.3). `thinking` is the request's own
     thinking configuration as the provider spells it, None to send none. `binds_prefix` says whether the model
     binds thinking to all that was sent before it (specs/providers.md 1.3); None = by the model's name.
+    `account` is the one that sends the request: opaque state that is known to be another's stays out.
+    `dialect` names a variant of the format (`deepseek`, `kimi` … of openai-chat, `v5` … of ai-sdk); None = by
+    the model's name. `stored` says that the provider keeps responses, so that their item ids can be sent.
     """
 
     provider: str = "neutral"
@@ -45,6 +50,9 @@ class Target:
     rung: Rung = "native"
     thinking: JsonObject | None = None
     binds_prefix: bool | None = None
+    account: str | None = None
+    dialect: str | None = None
+    stored: bool | None = None
 
     @classmethod
     def of(cls, target: "Target | Mapping[str, Json] | str") -> "Target":
@@ -65,16 +73,17 @@ class Target:
         if target.get("provider") is None:
             raise BadInput(problem="a target names its provider: {'provider': 'anthropic', 'model': '...'}")
         rung = target.get("rung")
-        if rung is not None and rung not in get_args(Rung):
-            raise BadInput(problem=f"there is no rung {rung!r}; there is: {', '.join(get_args(Rung))}")
+        if rung is not None and rung not in RUNGS:
+            raise BadInput(problem=f"there is no rung {rung!r}; there is: {', '.join(RUNGS)}")
         given = {name: value for name, value in target.items() if value is not None}
         return cls(**cast("dict[str, str]", given))  # type: ignore[arg-type]  # checked above
 
     def as_json(self) -> JsonObject:
         """The target as the answer of a replay names it (DESIGN.md 7.5)."""
         answer: JsonObject = {"provider": self.provider, "model": self.model, "rung": self.rung}
-        if self.thinking is not None:
-            answer["thinking"] = self.thinking
+        for name in ("api", "account", "dialect", "stored", "thinking"):
+            if (value := getattr(self, name)) is not None:
+                answer[name] = value
         return answer
 
 
@@ -85,4 +94,7 @@ _FIELDS: dict[str, type] = {
     "rung": str,
     "thinking": dict,
     "binds_prefix": bool,
+    "account": str,
+    "dialect": str,
+    "stored": bool,
 }

@@ -265,6 +265,9 @@ class Reading:
             step.api = event.api
         if event.model is not None:
             step.model = event.model
+        account = event.__pydantic_extra__.get("account") if event.__pydantic_extra__ else None
+        if isinstance(account, str):
+            step.account = account
 
     def _replace(self, step: Step, record: RecordedEvent) -> None:
         step.replaced_by = _added(step.replaced_by, record)

@@ -22,7 +22,8 @@ class Rendered:
     counted as they stand in the message's content, or a function that makes it when it is asked for; None where
     messages and parts are the neutral ones.
     `diagnostics` are the renderer's own; `sendable` is None where the plan's answer stands. `extra` are further
-    top-level keys of the request (tools, betas …).
+    top-level keys of the request (tools, betas …). `messages_key` and `system_key` say where messages and
+    system stand in the request's body; without a `system_key` the system prompt is among the messages.
     """
 
     messages: list[JsonObject]
@@ -31,6 +32,8 @@ class Rendered:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     sendable: bool | None = None
     extra: JsonObject = field(default_factory=dict)
+    messages_key: str = "messages"
+    system_key: str | None = "system"
 
 
 Renderer: TypeAlias = Callable[[Plan, Sequence[Message], Target], Rendered]

@@ -35,6 +35,8 @@ class Result:
     extra: JsonObject = field(default_factory=dict)
     fingerprints: list[str] = field(default_factory=list)
     rendered_from: Provenance | Callable[[], Provenance] | None = None
+    messages_key: str = "messages"
+    system_key: str | None = "system"
 
     @property
     def provenance(self) -> Provenance:
@@ -55,8 +57,8 @@ class Result:
     @property
     def request(self) -> JsonObject:
         """The body to send, as one JSON object (`max_tokens` and the like are the caller's)."""
-        system: JsonObject = {"system": self.system} if self.system else {}
-        return {**self.extra, **system, "messages": list(self.messages)}
+        system: JsonObject = {self.system_key: self.system} if self.system and self.system_key else {}
+        return {**self.extra, **system, self.messages_key: list(self.messages)}
 
     def as_json(self) -> JsonObject:
         """The shape of DESIGN.md 7.5; a target's further request keys stand under `request`."""
@@ -115,6 +117,8 @@ def replay(
         messages,
         rendered.extra,
         rendered_from=rendered.provenance,
+        messages_key=rendered.messages_key,
+        system_key=rendered.system_key,
     )
     if options.fingerprints:
         beside: JsonObject = {"system": rendered.system, "context": planned.context, **rendered.extra}

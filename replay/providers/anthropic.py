@@ -9,7 +9,6 @@ whether a request keeps them is judged elsewhere (`violations`), by code that sh
 from collections.abc import Sequence
 from typing import cast
 
-from ledger.errors import BadInput
 from ledger.events import Json, JsonObject
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
@@ -18,19 +17,13 @@ from replay.materialize import Message, Origin
 from replay.options import Target
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
-from replay.providers.anthropic_blocks import (
-    content_blocks,
-    input_object,
-    is_blank,
-    result_content,
-    sendable_text,
-    system_texts,
-    text_block,
-)
-from replay.providers.anthropic_thinking import THINKING, ThinkingGate, Verdict, in_force, model_of
+from replay.providers.anthropic_blocks import content_blocks, result_content, system_texts, text_block
+from replay.providers.anthropic_thinking import PROVIDERS, THINKING, ThinkingGate, Verdict, in_force
 from replay.providers.anthropic_tools import NAME_LIMIT, HostedTools, tool_definitions
+from replay.providers.content import input_object, is_blank, sendable_text
 from replay.providers.merging import Merged
 from replay.providers.names import Names
+from replay.providers.ownership import model_of
 from replay.providers.wire_text import is_clean
 from replay.render import Rendered
 
@@ -44,11 +37,7 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     """The request for `plan`, whose neutral messages are `messages`; pure and append-only.
 
     `Rendered.extra` holds the request's other keys: `model`, `tools`, `thinking`.
-
-    Raises `BadInput` for a rung of the ladder that this format does not have.
     """
-    if target.rung != "native":
-        raise BadInput(problem=f"the target {target.provider} has no rung {target.rung!r} yet; it has: native")
     return _Writing(plan, messages, target).rendered()
 
 
@@ -69,7 +58,7 @@ class _Writing:
         self._ids = Names()
         self._names = Names(NAME_LIMIT)
         self._tool_names: dict[str, str] = {}
-        self._model = model_of(plan.items, target)
+        self._model = model_of(plan.items, target, PROVIDERS)
         self._gate = ThinkingGate(target, self._model)
         self._tools = tool_definitions((plan.context or {}).get("tools"), self._names, self._note)
         self._hosted = HostedTools(target.provider, self._tools, messages)

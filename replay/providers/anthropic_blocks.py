@@ -1,31 +1,29 @@
 """Content as Anthropic's Messages API takes it: texts, images, documents, results; from an allow-list (A41)."""
 
 import base64
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
 from replay.parts import canonical
-from replay.providers.media import FILE_TYPES, IMAGE_TYPES, Media, is_base64, media_of
-from replay.providers.wire_text import cleaned, cleaned_text
+from replay.providers.content import (
+    NO_ERROR_TEXT,
+    Report,
+    is_blank,
+    is_content_list,
+    is_media,
+    sendable_text,
+    stand_in,
+)
+from replay.providers.media import Media, is_base64, media_of
+from replay.providers.wire_text import cleaned_text
 
-Report = Callable[..., None]
-"""Notes a diagnostic by its code, with details by name."""
-
-RAW = "_raw"
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _TEXT = frozenset({"text/plain", "text/markdown", "text/csv", "text/html", "application/json"})
-NO_ERROR_TEXT = "[the tool failed without a message]"
 
 
 def text_block(text: str) -> JsonObject:
     """A text block; the caller has seen that it is not blank."""
     return {"type": "text", "text": text}
-
-
-def is_blank(text: str) -> bool:
-    """True for what A10 and A11 refuse: no text, or white space alone."""
-    return not text or text.isspace()
 
 
 def system_texts(content: Json, report: Report) -> list[str]:
@@ -62,14 +60,7 @@ def content_block(part: JsonObject, report: Report) -> JsonObject | None:
     if isinstance(written, dict):
         return written
     problem = written or ("it holds neither data nor a URL" if is_media(part) else "a block of another kind")
-    report("content_stand_in", type=kind, problem=problem)
-    label = cleaned_text(kind) if isinstance(kind, str) and not is_blank(kind) else "block"
-    return text_block(f"[{label} left out: {problem}]")
-
-
-def is_media(part: JsonObject) -> bool:
-    """True for a block that calls itself an image or a file."""
-    return part.get("type") in IMAGE_TYPES or part.get("type") in FILE_TYPES
+    return text_block(stand_in(kind, problem, report))
 
 
 def result_content(
@@ -84,7 +75,7 @@ def result_content(
     value: str | list[JsonObject] | None
     if isinstance(content, str):
         value = sendable_text(content, report)
-    elif isinstance(content, list) and all(map(_is_content_block, content)):
+    elif is_content_list(content) and isinstance(content, list):
         value = content_blocks([block for block in content if isinstance(block, dict)], report)
         if failed:
             moved = [block for block in value if block["type"] != "text"]
@@ -98,53 +89,6 @@ def result_content(
             report("blank_text_skipped")
         value = NO_ERROR_TEXT if failed else None
     return value, moved
-
-
-def sendable_text(text: str, report: Report) -> str:
-    """Text without lone surrogates."""
-    if text.isascii():
-        return text
-    sent = cleaned_text(text)
-    if sent != text:
-        report("surrogates_replaced")
-    return sent
-
-
-def input_object(args: Json, report: Report) -> JsonObject:
-    """Arguments as the object of A6: a string is parsed, null is `{}`, anything else is wrapped (X6)."""
-    found: JsonObject
-    how: str | None
-    if isinstance(args, dict):
-        found, how = args, None
-    elif args is None:
-        found, how = {}, "empty"
-    else:
-        parsed = _parsed(args) if isinstance(args, str) else None
-        found = {RAW: args} if parsed is None else parsed
-        how = "wrapped" if parsed is None else "parsed"
-    if how is not None:
-        report("args_wrapped", how=how)
-    sent = cleaned(found)
-    if sent != found:
-        report("surrogates_replaced")
-    return sent if isinstance(sent, dict) else {RAW: sent}
-
-
-def _is_content_block(block: Json) -> bool:
-    if not isinstance(block, dict):
-        return False
-    return isinstance(block.get("text"), str) if block.get("type") == "text" else is_media(block)
-
-
-def _parsed(text: str) -> JsonObject | None:
-    def refuse(name: str) -> Json:
-        raise ValueError(name)
-
-    try:
-        value = json.loads(text, parse_constant=refuse)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _decoded(media: Media, title: JsonObject) -> JsonObject | str:

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.events import JsonObject
-from replay.items import Block, Item, Step, Thinking
+from replay.items import Block, Step, Thinking
 from replay.options import Target
 from replay.providers.merging import blocks_of
+from replay.providers.ownership import Ownership
 from replay.providers.wire_text import is_clean
 
-APIS = frozenset({None, "messages", "anthropic-messages", "anthropic.messages"})
+PROVIDERS = frozenset({"anthropic"})
+APIS = frozenset({"messages", "anthropic-messages", "anthropic.messages"})
 """How runtimes call this wire format; the format has one."""
 
 THINKING = ("thinking", "redacted_thinking")
@@ -50,8 +52,7 @@ class ThinkingGate:
         self.model = model
         self.binds = binds_prefix(target)
         self.manual = target.thinking is not None and target.thinking.get("type") == "enabled"
-        self._provider = target.provider
-        self._apis = APIS | {target.api}
+        self._ownership = Ownership(target, model, PROVIDERS, APIS)
         self._closed_since: int | None = None
 
     def new_turn(self) -> None:
@@ -76,7 +77,7 @@ class ThinkingGate:
             or step.state_invalid
             or block.entry is not None
             or not (event.text.isascii() and event.signature.isascii())
-            or self._foreign(step) is not None
+            or self._ownership.foreign(step) is not None
         ):
             return None
         return {"type": "thinking", "thinking": event.text, "signature": event.signature}
@@ -89,7 +90,7 @@ class ThinkingGate:
         `left_out` are those of its blocks that the renderer does not send. `led`: the message that the step
         goes on starts with thinking; None when the step begins its message.
         """
-        foreign = self._foreign(step)
+        foreign = self._ownership.foreign(step)
         if foreign is not None:
             return [Verdict(None, "foreign_thinking_skipped", foreign)] * len(thinkings)
         unit = self._damage(step, thinkings)
@@ -101,16 +102,6 @@ class ThinkingGate:
                 before = block
             verdicts.append(verdict)
         return verdicts
-
-    def _foreign(self, step: Step) -> JsonObject | None:
-        if (
-            step.provider == self._provider
-            and step.api in self._apis
-            and step.model == self.model
-            and self.model is not None
-        ):
-            return None
-        return {"provider": step.provider, "api": step.api, "model": step.model}
 
     def _damage(self, step: Step, thinkings: Sequence[Thinking]) -> tuple[Thinking, str] | None:
         """The first block that the provider made and that cannot go back as it was; all of its step stays out.
@@ -190,16 +181,6 @@ def _wire(block: Thinking) -> JsonObject | None:
     signature = event.signature or sealed
     if isinstance(signature, str) and signature:
         return {"type": "thinking", "thinking": event.text, "signature": signature}
-    return None
-
-
-def model_of(items: Sequence[Item], target: Target) -> str | None:
-    """The target's model, else that of the history's latest step of this provider."""
-    if target.model is not None:
-        return target.model
-    for item in reversed(items):
-        if isinstance(item, Step) and item.provider == target.provider and item.model is not None:
-            return item.model
     return None
 
 

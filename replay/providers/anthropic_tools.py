@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ledger.events import Json, JsonObject
 from replay.items import Call, HostedResult
 from replay.materialize import Message
-from replay.providers.anthropic_blocks import Report
+from replay.providers.content import Report
 from replay.providers.names import Names
 from replay.providers.wire_text import cleaned, is_clean
 

@@ -11,8 +11,8 @@ import pytest
 
 from replay import replay
 from replay.providers import anthropic, anthropic_thinking
-from replay.providers.anthropic_thinking import ThinkingGate
 from replay.providers.names import Names
+from replay.providers.ownership import Ownership
 from replay.providers.violations import violations
 from tests.unit.replay.providers.anthropic_shapes import shape_faults
 from tests.unit.replay.providers.rendering import (
@@ -202,7 +202,7 @@ def test_a_renderer_that_keeps_unsigned_thinking_is_found_out(monkeypatch: pytes
 
 
 def test_a_renderer_that_sends_foreign_thinking_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ThinkingGate, "_foreign", lambda self, step: None)
+    monkeypatch.setattr(Ownership, "foreign", lambda self, step: None)
     events = [user("q"), start("s1", model="other"), thinking("s1", "secret", "foreign"), call("s1"), result()]
     found = replay(records(events), "c", {"provider": "anthropic", "model": MODEL})
     assert {one.rule for one in violations("anthropic", body(found), original=ORIGINAL)} == {"A21"}

@@ -755,7 +755,7 @@ def test_what_was_damaged_and_what_it_took_with_it() -> None:
 
 
 def test_a_rung_that_there_is_not_is_refused() -> None:
-    with pytest.raises(BadInput, match="no rung 'text_only' yet; it has: native"):
+    with pytest.raises(BadInput, match="no rung 'text_only'; there is: native, no-foreign"):
         messages(user("q"), rung="text_only")
 
 
