@@ -51,7 +51,13 @@ class Part:
             self.growing.add(piece)
 
     def close(self, block: JsonObject) -> None:
-        """The whole block; what had accumulated is let go."""
+        """The whole block; what had accumulated is let go, but for the names of a call that gives none itself."""
+        if block.get("type") == CALL:
+            block = dict(block)
+            if block.get("id") is None:
+                block["id"] = f"call-{self.index}" if self.call_id is None else self.call_id
+            if block.get("name") is None:
+                block["name"] = self.name
         self.block = block
         self.growing.clear()
 

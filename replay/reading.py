@@ -265,7 +265,7 @@ class Reading:
             step.api = event.api
         if event.model is not None:
             step.model = event.model
-        account = event.__pydantic_extra__.get("account") if event.__pydantic_extra__ else None
+        account = event.fields.get("account")
         if isinstance(account, str):
             step.account = account
 

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 ENGINES = ("sqlite", "postgres")
 
-# The machine may be shared: a slow example is not a wrong one.
-settings.register_profile("ordinary", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("long", settings.get_profile("ordinary"), max_examples=2000)
+# The machine may be shared: a slow example is not a wrong one. An ordinary run tells the same of the same code,
+# wherever it runs; a long one looks for what nobody has seen.
+settings.register_profile(
+    "ordinary", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("long", settings.get_profile("ordinary"), derandomize=False, max_examples=2000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,6 +3,7 @@
 from ledger.events import MAX_DEPTH, MAX_EVENT_BYTES, JsonObject, json_bytes
 from ledger.intake.mending import collect, deeper, plain_json, within_size
 from ledger.recorded import EncodedEvent
+from ledger.turns.fitting import fitted
 
 
 def encoded(event: JsonObject) -> EncodedEvent:
@@ -20,6 +21,9 @@ def encoded(event: JsonObject) -> EncodedEvent:
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and deeper(plain, MAX_DEPTH):
         plain = collect(_plain(event))
         body = json_bytes(plain)
+    fit = fitted(plain)
+    if fit is not plain:
+        plain, body = fit, json_bytes(fit)
     if len(body) > MAX_EVENT_BYTES:
         body = json_bytes(within_size(plain))
     turn_id, step_id = plain.get("turn_id"), plain.get("step_id")

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.assembler import Assembler
+from ledger.events import decode
 from ledger.turns import LiveStamps, Recording
+from ledger.turns.encoding import encoded
 
 INDEXES = st.integers(0, 4)
 TEXTS = st.text(max_size=5)
@@ -21,6 +23,7 @@ def chunks() -> st.SearchStrategy[dict[str, Any]]:
         st.fixed_dictionaries({"type": st.sampled_from(["text", "reasoning"]), "text": TEXTS}),
         st.fixed_dictionaries({"type": st.just("tool-call"), "id": TEXTS, "name": TEXTS, "arguments": TEXTS}),
         st.fixed_dictionaries({"type": KINDS}),
+        st.fixed_dictionaries({"type": KINDS, "text": st.integers(), "id": st.integers(), "name": st.none()}),
     )
     state = st.fixed_dictionaries(
         {"response": st.integers()}, optional={"blocks": st.lists(st.integers(), max_size=6)}
@@ -95,11 +98,16 @@ def test_any_chunks_as_a_step(given_chunks: list[dict[str, Any]], way: str) -> N
     for chunk in given_chunks:
         assembler.push(chunk)
     output = assembler.output("finished" if way == "finish" else "cancelled")
-    readable = {(block["type"], block["text"]) for block in output.blocks if block.get("text", "").strip()}
+    readable = {
+        (block["type"], block["text"]) for block in output.blocks if str(block.get("text") or "").strip()
+    }
     names = {"thinking_complete": "reasoning", "text_complete": "text"}
     written = {(names[str(event["type"])], event["text"]) for event in events if event["type"] in names}
     assert readable - {pair for pair in readable if pair[0] == "tool-call"} <= written
     calls = [block["id"] for block in output.blocks if block["type"] == "tool-call"]
-    assert [event["tool_call_id"] for event in events if event["type"] == "tool_start"] == calls or any(
-        len(str(call)) > 200 or not str(call).isprintable() for call in calls
-    )
+    started = [event["tool_call_id"] for event in events if event["type"] == "tool_start"]
+    assert len(started) == len(calls)
+    for recorded, call in zip(started, calls, strict=True):
+        assert recorded == call or not str(call).isprintable()
+    for event in events:
+        decode(encoded(event).body)
