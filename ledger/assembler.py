@@ -51,7 +51,7 @@ class Part:
             self.growing.add(piece)
 
     def close(self, block: JsonObject) -> None:
-        """The whole block; what had accumulated is let go, but for the names of a call that gives none itself."""
+        """The whole block; what had accumulated is let go, but for names that a call does not give itself."""
         if block.get("type") == CALL:
             block = dict(block)
             if block.get("id") is None:
