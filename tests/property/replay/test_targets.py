@@ -1,0 +1,165 @@
+"""What holds of every request to every target on every rung, whatever the ledger holds (DESIGN.md 7.4, 10)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ledger.recorded import RecordedEvent
+from replay import Options, Result, replay, targets
+from replay.options import RUNGS
+from replay.providers.violations import JUDGES, violations
+from tests.property.ledgers import ledgers, orderly_ledgers, recorded
+from tests.property.replay.sources import recorded_by
+from tests.property.replay.test_plan import options
+from tests.unit.replay.providers.oracles import ORACLES
+
+Event = dict[str, Any]
+
+MODELS: dict[str, list[str | None]] = {
+    "anthropic": ["claude-opus-4-5", "claude-opus-5-5", "big", None],
+    "openai-chat": ["gpt-4.1", "gpt-5.4", "deepseek-flash", "kimi-k2-thinking", "glm-5", "minimax-m3", None],
+    "openai-responses": ["gpt-5.4", "gpt-4.1", None],
+    "gemini": ["gemini-3-pro", "gemini-2.5-flash", None],
+    "bedrock": ["anthropic.claude-sonnet-4-5-v1:0", "amazon.nova-pro-v1:0", "meta.llama4-v1:0", None],
+    "mistral": ["mistral-large-latest", None],
+    "ai-sdk": ["claude-opus-4-5", "gpt-5.4", None],
+    "pydantic-ai": ["claude-opus-4-5", "gpt-5.4", None],
+}
+PROVIDERS = [name for name in targets() if name != "neutral"]
+
+chaos = recorded_by(ledgers())
+orderly = recorded_by(orderly_ledgers())
+
+
+def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
+    optional: dict[str, st.SearchStrategy[Any]] = {"account": st.just("acme")}
+    if provider in ("openai-responses",):
+        optional["stored"] = st.booleans()
+    if provider == "gemini":
+        optional["api"] = st.sampled_from(["google-generative-ai", "vertex"])
+    if provider == "ai-sdk":
+        optional["dialect"] = st.sampled_from(["v5", "v6", "v7"])
+        optional["api"] = st.sampled_from(["anthropic.messages", "openai.responses"])
+    return st.fixed_dictionaries(
+        {
+            "provider": st.just(provider),
+            "model": st.sampled_from(MODELS[provider]),
+            "rung": st.sampled_from((RUNGS[0], *RUNGS)),
+        },
+        optional=optional,
+    )
+
+
+def many(ordinary: int) -> settings:
+    """More examples with --long; `TURNLEDGER_EXAMPLES` asks for a number."""
+    long = settings.default is not None and settings.default.max_examples > 1000
+    return settings(max_examples=20_000 if long else ordinary)
+
+
+def judged(records: Sequence[RecordedEvent], target: Any, chosen: Options) -> Result:
+    found = replay(records, "c", target, chosen)
+    broken = violations(target, found.request, sendable=found.sendable)
+    if found.plan.pending:
+        # Not sendable: a call that may still run is left open. Where steps overlap it can be one of an earlier
+        # message, which the judge, who sees no ledger, cannot know to be waited for.
+        broken = [one for one in broken if one.rule not in PAIRING]
+        assert not found.sendable
+    assert broken == []
+    return found
+
+
+PAIRING = frozenset({"A1", "A32", "O1", "R1", "G1", "B1", "V1", "M2", "M3", "M4", "P1"})
+
+
+def test_every_target_has_a_judge() -> None:
+    assert set(PROVIDERS) == set(JUDGES) == set(MODELS) == set(ORACLES)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@many(500)
+@given(data=st.data())
+def test_no_request_breaks_a_rule(provider: str, data: st.DataObject) -> None:
+    """Nor has it a key or a value that the vendor's own types do not know."""
+    events, chosen = data.draw(chaos, "events"), data.draw(options, "options")
+    found = judged(recorded(events), data.draw(a_target(provider), "target"), chosen)
+    json.dumps(found.request, ensure_ascii=False).encode()
+    if found.sendable:
+        assert ORACLES[provider](found.request) == []
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@many(60)
+@given(data=st.data())
+def test_no_request_breaks_a_rule_wherever_the_ledger_is_cut(provider: str, data: st.DataObject) -> None:
+    records = recorded(data.draw(chaos, "events"))
+    target, chosen = data.draw(a_target(provider), "target"), data.draw(options, "options")
+    for cut in range(len(records)):
+        judged(records[:cut], target, chosen)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@many(100)
+@given(data=st.data())
+def test_the_same_events_give_the_same_bytes(provider: str, data: st.DataObject) -> None:
+    events, chosen = data.draw(chaos, "events"), data.draw(options, "options")
+    target = data.draw(a_target(provider), "target")
+    first, second = (replay(recorded(events), "c", target, chosen) for _ in range(2))
+    assert json.dumps(first.as_json()) == json.dumps(second.as_json())
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@many(200)
+@given(data=st.data())
+def test_every_part_is_accounted_for(provider: str, data: st.DataObject) -> None:
+    """Each message tells where it comes from, and what is in no message is said."""
+    events, chosen = data.draw(chaos, "events"), data.draw(options, "options")
+    found = replay(recorded(events), "c", data.draw(a_target(provider), "target"), chosen)
+    assert len(found.provenance) == len(found.messages)
+    versions = {version for parts in found.provenance for part in parts for version in part}
+    assert versions <= set(range(1, len(events) + 1))
+    neutral = {
+        version
+        for message in replay(recorded(events), "c", "neutral", chosen).neutral
+        for at in range(len(message.parts))
+        for version in message.versions(at)
+    }
+    told = versions | {one.version for one in found.diagnostics}
+    assert neutral <= told, "what is not sent is said"
+
+
+def opened(found: Result) -> bytes:
+    """The request's messages up to where they may go on: without the brackets that close the last one."""
+    text = json.dumps([found.system, found.extra.get("tools"), found.messages])
+    return text.rstrip("]}").encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@many(200)
+@given(data=st.data())
+def test_what_was_sent_stays_as_it_was(provider: str, data: st.DataObject) -> None:
+    """The request just before a step's first event is the beginning of every later one (X7, DESIGN.md 7.4)."""
+    records = recorded(data.draw(orderly, "events"))
+    target = data.draw(a_target(provider), "target")
+    if target["model"] is None:
+        target["model"] = MODELS[provider][0]
+    whole = opened(replay(records, "c", target))
+    begun: set[tuple[str | None, str]] = set()
+    for place, record in enumerate(records):
+        if record.step_id is None or record.event.hidden or (record.turn_id, record.step_id) in begun:
+            continue
+        begun.add((record.turn_id, record.step_id))
+        found = replay(records[:place], "c", target)
+        if found.sendable and not is_open_ended(found, target):
+            assert whole.startswith(opened(found))
+
+
+def is_open_ended(found: Result, target: Any) -> bool:
+    """A request that goes on with a tool of the provider's own: when it never ends, its call cannot stay."""
+    last = found.plan.steps[-1] if found.plan.steps else None
+    return last is not None and any(getattr(block, "hosted", False) for block in last.blocks)

@@ -1,0 +1,12 @@
+"""What vendors' own packages say of a finished request: faults as texts, by target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.unit.replay.providers.anthropic_shapes import shape_faults
+
+Oracle = Callable[[Mapping[str, Any]], list[str]]
+
+ORACLES: dict[str, Oracle] = {"anthropic": shape_faults}
