@@ -78,7 +78,8 @@ PAIRING = frozenset({"A1", "A32", "O1", "R1", "G1", "B1", "V1", "M2", "M3", "M4"
 
 
 def test_every_target_has_a_judge() -> None:
-    assert set(PROVIDERS) == set(JUDGES) == set(MODELS) == set(ORACLES)
+    assert set(PROVIDERS) == set(JUDGES) == set(ORACLES)
+    assert set(PROVIDERS) <= set(MODELS)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
