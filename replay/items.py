@@ -14,7 +14,7 @@ from ledger.recorded import RecordedEvent
 NO_RESULT = "[no result was recorded for this call; its outcome is unknown]"
 DENIED = "[the call was denied; it did not run]"
 
-EntryKind: TypeAlias = Literal["user", "system", "late_result", "summary"]
+EntryKind: TypeAlias = Literal["user", "system", "late_result", "summary", "flat_tool"]
 AnswerKind: TypeAlias = Literal["result", "progress", "stand_in", "denied"]
 
 
@@ -153,6 +153,11 @@ class Block:
         self.entry: JsonObject | None = None
 
     @property
+    def versions(self) -> list[int]:
+        """The versions it was made from."""
+        return [self.version]
+
+    @property
     def block_index(self) -> int | None:
         """Place of the block in the model's response, where it was recorded."""
         return self.event.block_index
@@ -268,7 +273,8 @@ class Answer:
 
 
 class Entry:
-    """A message between the steps: of the user, of the system, a late result, or a compaction's summary.
+    """A message between the steps: of the user, of the system, a late result, a compaction's summary, or a tool
+    call told as text (`replay.ladder`).
 
     `parts` are neutral parts. `record` is the user or system message, the result, or the compaction; `turn_id`
     may be None for a system message or a summary.
@@ -282,6 +288,11 @@ class Entry:
         self.version = record.version
         self.turn_id = record.turn_id
         self.parts = parts
+
+    @property
+    def versions(self) -> list[int]:
+        """The versions it was made from."""
+        return [self.version]
 
     @property
     def person(self) -> bool:

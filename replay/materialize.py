@@ -31,8 +31,7 @@ class Message:
 
     def versions(self, part: int) -> list[int]:
         """The versions that a part was made from."""
-        origin = self.origins[part]
-        return origin.versions if isinstance(origin, Answer) else [origin.version]
+        return self.origins[part].versions
 
 
 def neutral(plan: Plan) -> list[Message]:

@@ -30,7 +30,12 @@ def content_parts(content: Content) -> list[JsonObject]:
 
 
 def late_parts(name: str, call_id: str, content: Json, is_error: bool) -> list[JsonObject]:
-    """The user text that a late result becomes (DESIGN.md 7.2 rule 5).
+    """The user text that a late result becomes (DESIGN.md 7.2 rule 5)."""
+    return told_parts(f"[late {'error' if is_error else 'result'} of {name} ({call_id})]", content)
+
+
+def told_parts(head: str, content: Json) -> list[JsonObject]:
+    """A result's content told as user text after `head`.
 
     Strings and text blocks are text, images and files are blocks after it, other content is canonical JSON.
     """
@@ -49,7 +54,6 @@ def late_parts(name: str, call_id: str, content: Json, is_error: bool) -> list[J
         text = "\n\n".join(texts)
     else:
         text = canonical(content)
-    head = f"[late {'error' if is_error else 'result'} of {name} ({call_id})]"
     return [text_part(f"{head} {text}" if text else head), *blocks]
 
 

@@ -7,6 +7,7 @@ from ledger.events import Json, JsonObject
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import Diagnostic
 from replay.fingerprint import fingerprints
+from replay.ladder import lowered
 from replay.materialize import Message, neutral
 from replay.options import Options, Target
 from replay.plan import Plan, plan
@@ -99,10 +100,10 @@ def replay(
     target = Target.of(target)
     render = renderer(target)
     planned = plan(events, options)
-    messages = neutral(planned)
+    messages, lost = lowered(neutral(planned), target.rung)
     rendered = render(planned, messages, target)
-    found = [*planned.diagnostics, *rendered.diagnostics]
-    if rendered.diagnostics:
+    found = [*planned.diagnostics, *lost, *rendered.diagnostics]
+    if lost or rendered.diagnostics:
         found.sort(key=lambda one: one.version or 0)
     result = Result(
         conversation_id,

@@ -159,7 +159,7 @@ class _Writing:
         origins: list[Origin | None] = []
         left_out: list[Block] = []
         thinkings: list[tuple[int, Thinking]] = []
-        for part, origin in zip(message.parts, step.blocks, strict=True):
+        for part, origin in zip(message.parts, cast("Sequence[Block]", message.origins), strict=True):
             if isinstance(origin, Thinking):
                 thinkings.append((len(blocks), origin))
                 continue

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from ledger.events import JsonObject
-from replay.items import Answer
 from replay.materialize import Origin
 
 
@@ -42,9 +41,7 @@ class Merged:
 
 
 def _versions(origin: Origin | None) -> list[int]:
-    if isinstance(origin, Answer):
-        return origin.versions
-    return [] if origin is None else [origin.version]
+    return [] if origin is None else origin.versions
 
 
 def blocks_of(message: JsonObject) -> Sequence[JsonObject]:
