@@ -5,6 +5,7 @@ from replay.explain import Explanation, Fate, explain_event, explain_message, ex
 from replay.materialize import Message, neutral
 from replay.options import Options, Target
 from replay.plan import Plan, plan
+from replay.refusals import Refusal, next_rung
 from replay.render import Rendered, renderer, targets
 from replay.result import Result, replay
 
@@ -16,6 +17,7 @@ __all__ = [
     "Message",
     "Options",
     "Plan",
+    "Refusal",
     "Rendered",
     "Result",
     "Target",
@@ -24,6 +26,7 @@ __all__ = [
     "explain_message",
     "explain_versions",
     "neutral",
+    "next_rung",
     "plan",
     "renderer",
     "replay",

@@ -8,6 +8,7 @@ from turnledger.cli.db import db
 from turnledger.cli.explain import explain
 from turnledger.cli.front import DEFAULT_DATABASE, Front, FrontGroup
 from turnledger.cli.import_ import import_
+from turnledger.cli.lint import lint
 from turnledger.cli.project import project
 from turnledger.cli.record import record, recover
 from turnledger.cli.replay import replay_
@@ -32,5 +33,5 @@ def main(ctx: click.Context, database: str, tenant: str) -> None:
     ctx.obj = Front(database, tenant)
 
 
-for command in (append, record, recover, import_, list_, show, replay_, explain, project, audit, db):
+for command in (append, record, recover, import_, list_, show, replay_, explain, lint, project, audit, db):
     main.add_command(command)

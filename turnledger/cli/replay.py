@@ -7,6 +7,7 @@ import click
 
 from ledger.events import Json, JsonObject
 from replay import Diagnostic, Options, Result, Target, replay
+from replay.options import RUNGS
 from turnledger.cli.front import Failure, Front, emit, existing, json_option, printable
 
 SHOWN = 400  # characters of one part that people see; --json has all of it
@@ -41,6 +42,14 @@ SHOWN = 400  # characters of one part that people see; --json has all of it
     show_default=True,
     help="A call that may still be running: the request waits for it, or it counts as unanswered.",
 )
+@click.option(
+    "--rung",
+    type=click.Choice(RUNGS),
+    default="native",
+    show_default=True,
+    help="A step of the ladder: what to leave out when the provider refuses the request.",
+)
+@click.option("--account", metavar="NAME", help="Who sends the request: another account's state stays out.")
 @click.option("--require-sendable", is_flag=True, help="Exit 1 when the request cannot be sent as it stands.")
 @json_option
 @click.pass_obj
@@ -54,6 +63,8 @@ def replay_(
     unanswered_calls: str,
     late_results: str,
     pending_calls: str,
+    rung: str,
+    account: str | None,
     require_sendable: bool,
     as_json: bool,
 ) -> None:
@@ -69,7 +80,8 @@ def replay_(
     )
     with front.ledger() as ledger:
         existing(ledger, conversation)
-        answer = replay(ledger.read(conversation, upto=at), conversation, Target(provider, model), options)
+        target = Target(provider, model, rung=rung, account=account)  # type: ignore[arg-type]
+        answer = replay(ledger.read(conversation, upto=at), conversation, target, options)
     if as_json:
         emit(answer.as_json())
     else:
@@ -82,7 +94,8 @@ def replay_(
 def told(answer: Result) -> Iterator[str]:
     """The request for people: system, messages with their diagnostics beside them, then what is in none."""
     to = answer.target.provider + (f" {answer.target.model}" if answer.target.model else "")
-    yield f"{answer.conversation_id} at version {answer.version}, for {to}"
+    rung = "" if answer.target.rung == "native" else f", on the rung {answer.target.rung}"
+    yield f"{answer.conversation_id} at version {answer.version}, for {to}{rung}"
     if answer.system:
         yield ""
         yield f"system: {_short(answer.system)}"
