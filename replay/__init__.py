@@ -8,6 +8,7 @@ from replay.plan import Plan, plan
 from replay.refusals import Refusal, next_rung
 from replay.render import Rendered, renderer, targets
 from replay.result import Result, replay
+from replay.rung_notes import refusal_note
 
 __all__ = [
     "Code",
@@ -28,6 +29,7 @@ __all__ = [
     "neutral",
     "next_rung",
     "plan",
+    "refusal_note",
     "renderer",
     "replay",
     "targets",

@@ -22,7 +22,8 @@ class Options:
     `unanswered_calls`: a stand-in error result, or the call is left out (rule 6). `late_results`: user text
     where they arrived, or moved to their call (rule 5). `pending_calls`: the request is not sendable, or a
     running call counts as unanswered. `agent_id`: the lane of a sub-agent; None is the main one.
-    `fingerprints`: hash every message.
+    `recorded_rungs`: a target on the first rung starts on the one that the lane's newest note of a refusal by
+    that provider and model names (`replay.rung_notes`). `fingerprints`: hash every message.
     """
 
     unanswered_calls: UnansweredCalls = "synthesize"
@@ -30,6 +31,7 @@ class Options:
     pending_calls: PendingCalls = "refuse"
     agent_id: str | None = None
     fingerprints: bool = True
+    recorded_rungs: bool = True
 
 
 @dataclass(frozen=True, slots=True)

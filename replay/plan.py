@@ -20,7 +20,8 @@ class Plan:
     step. `context` is what the last `context` event gave (`system`, `tools`, `settings`, `digest`), and
     `compaction` the one in force. `opaque_compactions` are those after it that only their provider can read:
     the history is kept, and a renderer for that provider may use them instead. `cut` is the version up to which
-    the compaction in force stands for the history, 0 without one.
+    the compaction in force stands for the history, 0 without one. `notes` are the lane's notes, which make no
+    message; `replay.rung_notes` reads those of refusals.
     """
 
     version: int
@@ -35,6 +36,7 @@ class Plan:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     pending: list[Call] = field(default_factory=list)
     turns: dict[str, Turn] = field(default_factory=dict)
+    notes: list[RecordedEvent] = field(default_factory=list)
 
     @property
     def steps(self) -> list[Step]:
@@ -78,6 +80,7 @@ def plan(events: Iterable[RecordedEvent], options: Options = Options()) -> Plan:
         settling.findings.diagnostics,
         settling.answers.pending,
         reading.turns,
+        reading.notes,
     )
 
 

@@ -15,6 +15,7 @@ from ledger.events import (
     Complete,
     Context,
     Error,
+    Note,
     Retraction,
     StepFinish,
     StepStart,
@@ -49,6 +50,7 @@ class Reading:
         self.contexts: list[RecordedEvent] = []
         self.compactions: list[RecordedEvent] = []
         self.retractions: list[RecordedEvent] = []
+        self.notes: list[RecordedEvent] = []
         self.retry_ignored: list[RecordedEvent] = []
         self.orphans: list[RecordedEvent] = []
         self.last_place = 0  # of all steps
@@ -302,6 +304,9 @@ class Reading:
     def _context(self, record: RecordedEvent, *_: object) -> None:
         self.contexts.append(record)
 
+    def _note(self, record: RecordedEvent, *_: object) -> None:
+        self.notes.append(record)
+
     def _unknown(self, record: RecordedEvent, *_: object) -> None:
         self.diagnostics.append(diagnostic("unknown_event_skipped", record, type=record.type))
 
@@ -319,6 +324,7 @@ _APART: dict[type[BaseEvent], Callable[..., None]] = {
     Context: Reading._context,
     Compaction: Reading._compaction,
     Retraction: Reading._retraction,
+    Note: Reading._note,
     UnknownEvent: Reading._unknown,
 }
 """What is done with the types that need no turn."""

@@ -9,9 +9,10 @@ from replay.diagnostics import Diagnostic
 from replay.fingerprint import fingerprints
 from replay.ladder import lowered
 from replay.materialize import Message, neutral
-from replay.options import Options, Target
+from replay.options import RUNGS, Options, Target
 from replay.plan import Plan, plan
 from replay.render import Provenance, renderer
+from replay.rung_notes import is_rung_note, started
 
 
 @dataclass(slots=True)
@@ -93,14 +94,20 @@ def replay(
     """The request that continues a conversation with `target`, from all its events in version order.
 
     Pure; nothing in the events makes it fail. To replay an earlier state give the events up to that version:
-    every rule judges by what it is given. Raises `UnknownTarget` and `BadInput` for a target that cannot be
-    rendered for.
+    every rule judges by what it is given. A target on the first rung that was refused before starts on a lower
+    one (`Options.recorded_rungs`); a rung that a target's JSON spelling names stands. Raises `UnknownTarget`
+    and `BadInput` for a target that cannot be rendered for.
     """
     options = options or Options()
+    asked = isinstance(target, Mapping) and target.get("rung") is not None
     target = Target.of(target)
     render = renderer(target)
     planned = plan(events, options)
+    known: list[Diagnostic] = []
+    if options.recorded_rungs and not asked and target.rung == RUNGS[0] and planned.notes:
+        target, known = started(target, filter(is_rung_note, planned.notes))
     messages, lost = lowered(neutral(planned), target.rung)
+    lost += known
     rendered = render(planned, messages, target)
     found = [*planned.diagnostics, *lost, *rendered.diagnostics]
     if lost or rendered.diagnostics:

@@ -51,6 +51,7 @@ from replay import (
     explain_message,
     explain_versions,
     next_rung,
+    refusal_note,
     replay,
     targets,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "parse_event",
     "parse_line",
     "rebuild",
+    "refusal_note",
     "replay",
     "targets",
     "text",
