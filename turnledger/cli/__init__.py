@@ -11,6 +11,7 @@ from turnledger.cli.import_ import import_
 from turnledger.cli.lint import lint
 from turnledger.cli.project import project
 from turnledger.cli.record import record, recover
+from turnledger.cli.refused import refused
 from turnledger.cli.replay import replay_
 from turnledger.cli.show import list_, show
 
@@ -33,5 +34,19 @@ def main(ctx: click.Context, database: str, tenant: str) -> None:
     ctx.obj = Front(database, tenant)
 
 
-for command in (append, record, recover, import_, list_, show, replay_, explain, lint, project, audit, db):
+for command in (
+    append,
+    record,
+    recover,
+    import_,
+    list_,
+    show,
+    replay_,
+    refused,
+    explain,
+    lint,
+    project,
+    audit,
+    db,
+):
     main.add_command(command)

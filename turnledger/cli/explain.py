@@ -13,12 +13,12 @@ from replay import (
     Explanation,
     Options,
     Result,
-    Target,
     explain_event,
     explain_message,
     explain_versions,
     replay,
 )
+from turnledger.cli.asking import target_options
 from turnledger.cli.front import Front, emit, existing, json_option, printable
 
 _SUBJECT = re.compile(r"(row|message|version):?(\d+)(?:[.-](\d+))?")
@@ -27,8 +27,7 @@ _SUBJECT = re.compile(r"(row|message|version):?(\d+)(?:[.-](\d+))?")
 @click.command("explain")
 @click.argument("conversation")
 @click.argument("subject", required=False)
-@click.option("--to", "provider", default="neutral", show_default=True, metavar="TARGET", help="Whose request.")
-@click.option("--model", help="The model that gets the request.")
+@target_options
 @click.option("--at", type=click.IntRange(0), metavar="VERSION", help="As it was at that version.")
 @click.option("--agent", "agent_id", metavar="ID", help="The lane of a sub-agent; the main agent otherwise.")
 @json_option
@@ -37,8 +36,7 @@ def explain(
     front: Front,
     conversation: str,
     subject: str | None,
-    provider: str,
-    model: str | None,
+    target: JsonObject,
     at: int | None,
     agent_id: str | None,
     as_json: bool,
@@ -52,7 +50,7 @@ def explain(
         existing(ledger, conversation)
         events = list(ledger.read(conversation, upto=at))
         rows = view(ledger, conversation, at=at).rows if subject and subject.startswith("row") else []
-    answer = replay(events, conversation, Target(provider, model), Options(agent_id=agent_id))
+    answer = replay(events, conversation, target, Options(agent_id=agent_id))
     found = _found(answer, events, subject, rows)
     if as_json:
         about: JsonObject = {"conversation_id": conversation, "version": answer.version}
