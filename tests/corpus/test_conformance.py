@@ -38,7 +38,7 @@ pytestmark = needs_shared
 CASES = [case for case in load("regroup", "field", "assembler") if case.kind in ("replay", "rows", "render")]
 APPENDS = [case for case in load("field") if case.kind == "append"]
 # Targets whose renderers come later: these cases are checked in all but their request.
-LATER = {"M055", "D161", "D162"}
+LATER = {"D162"}
 
 by_id = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 

@@ -43,7 +43,7 @@ def _faults(request: dict[str, Any]) -> Iterator[str]:
         yield from _block_faults(block, f"system.{at}", frozenset({"text"}))
     for at, tool in enumerate(request.get("tools") or []):
         if "input_schema" in tool:
-            yield from _check(vendor.ToolParam, tool, f"tools.{at}")
+            yield from check(vendor.ToolParam, tool, f"tools.{at}")
     for number, message in enumerate(request["messages"]):
         if set(message) != {"role", "content"} or message["role"] not in _ROLES:
             yield f"messages.{number}: {sorted(message)}"
@@ -57,7 +57,7 @@ def _block_faults(block: Any, where: str, allowed: frozenset[str]) -> Iterator[s
     if kind not in allowed:
         yield f"{where}: no {kind} block here"
         return
-    yield from _check(_PARAMS[kind], block, where)
+    yield from check(_PARAMS[kind], block, where)
     content = block.get("content")
     if kind == "tool_result" and isinstance(content, list):
         for at, inner in enumerate(content):
@@ -67,7 +67,8 @@ def _block_faults(block: Any, where: str, allowed: frozenset[str]) -> Iterator[s
             yield from _block_faults(inner, f"{where}.content.{at}", frozenset({"web_search_result"}))
 
 
-def _check(param: Any, value: Any, where: str) -> Iterator[str]:
+def check(param: Any, value: Any, where: str) -> Iterator[str]:
+    """What a vendor's typed dict says against a value, unknown keys included."""
     try:
         read = _adapter(param).validate_python(value, strict=True)
         _walk(read)

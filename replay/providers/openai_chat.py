@@ -1,0 +1,224 @@
+"""A plan as a request to Chat Completions and its dialects: what would break their rules is mended.
+
+A message a step or entry, never merged, so that what was sent keeps its bytes; the results of a step are tool
+messages right behind it, and what they hold beside text stands behind them (specs/providers.md 2). Reasoning
+goes back only in a dialect that has a field for it, to the model that made it; it is never visible text.
+"""
+
+from collections.abc import Sequence
+
+from ledger.events import Json, JsonObject
+from ledger.recorded import RecordedEvent
+from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
+from replay.items import Answer, Call, Entry, HostedResult, Step, Thinking
+from replay.materialize import Message
+from replay.options import Target
+from replay.plan import Plan
+from replay.providers import codes as codes  # registers them
+from replay.providers.anthropic_blocks import system_texts
+from replay.providers.anthropic_tools import tool_definitions
+from replay.providers.content import input_object, is_blank, sendable_text
+from replay.providers.names import Names
+from replay.providers.openai_chat_parts import definitions, json_text, result_text, settings_of, user_part
+from replay.providers.openai_dialects import dialect_of
+from replay.providers.ownership import Ownership, model_of
+from replay.providers.wire_text import cleaned_text
+from replay.render import Rendered
+
+APIS = frozenset({"openai-completions", "openai-chat", "chat", "chat-completions"})
+ID_LIMIT = NAME_LIMIT = 64
+_SYSTEM = "<system>\n{}\n</system>"
+
+
+def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
+    """The request for `plan`, whose neutral messages are `messages`; pure and append-only.
+
+    Raises `BadInput` for a dialect that there is not.
+    """
+    return _Writing(plan, messages, target).rendered()
+
+
+class _Writing:
+    """One render in progress."""
+
+    def __init__(self, plan: Plan, messages: Sequence[Message], target: Target) -> None:
+        self._plan = plan
+        self._source = messages
+        self._dialect = dialect_of(target)
+        self._model = model_of(plan.items, target, self._dialect.providers)
+        self._ownership = Ownership(target, self._model, self._dialect.providers, APIS)
+        self._messages: list[JsonObject] = []
+        self._provenance: list[list[list[int]]] = []
+        self._diagnostics: list[Diagnostic] = []
+        self._record: RecordedEvent | None = plan.context_record  # what `_note` is about
+        self._step: Step | None = None
+        self._ids = Names(ID_LIMIT)
+        self._names = Names(NAME_LIMIT)
+
+    def rendered(self) -> Rendered:
+        system = self._system()
+        told = tool_definitions((self._plan.context or {}).get("tools"), self._names, self._note)
+        tools = definitions(told, self._names, self._note)
+        for message in self._source:
+            item = message.item
+            if isinstance(item, Entry):
+                self._entry(item, message)
+            elif message.role == "tool":
+                self._results(message)
+            else:
+                self._assistant(item, message)
+        extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
+        if tools:
+            extra["tools"] = list(tools)
+        extra |= settings_of(self._plan.context)
+        return Rendered(
+            self._messages, system, self._provenance, self._diagnostics, self._refusal(), extra, system_key=None
+        )
+
+    def _note(self, code: str, **detail: Json) -> None:
+        if self._record is None:
+            self._diagnostics.append(Diagnostic(code, SEVERITY[code], None, None, None, None, detail))
+        else:
+            step = self._step.step_id if self._step is not None else None
+            self._diagnostics.append(diagnostic(code, self._record, step, **detail))
+
+    def _add(self, message: JsonObject, versions: list[list[int]]) -> None:
+        self._messages.append(message)
+        self._provenance.append(versions)
+
+    def _system(self) -> list[Json]:
+        """The context's system prompt, then the system messages before the conversation; equal texts once."""
+        texts: dict[str, list[int]] = {}
+        context = self._plan.context_record
+        for text in system_texts((self._plan.context or {}).get("system"), self._note):
+            texts.setdefault(text, [context.version] if context is not None else [])
+        for entry in self._plan.system:
+            self._record = entry.record
+            for text in system_texts(list(entry.parts), self._note):
+                texts.setdefault(text, [entry.version])
+        for text, versions in texts.items():
+            self._add({"role": "system", "content": text}, [versions])
+        return [{"type": "text", "text": text} for text in texts]
+
+    # -- user side
+
+    def _entry(self, entry: Entry, message: Message) -> None:
+        self._record, self._step = entry.record, None
+        parts: list[JsonObject] = []
+        for part in message.parts:
+            written = user_part(part, self._dialect.images, self._note)
+            if written is not None:
+                parts.append(written)
+        if not parts:
+            return
+        versions = [list(entry.versions) for _ in parts]
+        if message.role != "system":
+            self._add({"role": "user", "content": list(parts)}, versions)
+        elif self._dialect.late_system and all(part["type"] == "text" for part in parts):
+            self._add({"role": "system", "content": list(parts)}, versions)
+        else:
+            self._note("system_message_as_user")
+            tagged: list[Json] = [
+                {"type": "text", "text": _SYSTEM.format(part["text"])} if part["type"] == "text" else part
+                for part in parts
+            ]
+            self._add({"role": "user", "content": tagged}, versions)
+
+    def _results(self, message: Message) -> None:
+        behind: list[Json] = []
+        origins: list[list[int]] = []
+        for origin in message.origins:
+            if not isinstance(origin, Answer):
+                continue
+            self._record, self._step = origin.record, origin.call.step
+            text, moved = result_text(origin.content, origin.is_error, self._dialect.images, self._note)
+            call_id = self._ids.known(origin.call.id)
+            self._add({"role": "tool", "tool_call_id": call_id, "content": text}, [list(origin.versions)])
+            behind += moved
+            origins += [list(origin.versions)] * len(moved)
+        if behind:
+            self._add({"role": "user", "content": behind}, origins)
+
+    # -- assistant side
+
+    def _assistant(self, step: Step, message: Message) -> None:
+        self._step = step
+        texts: list[str] = []
+        text_versions: list[int] = []
+        calls: list[Json] = []
+        call_versions: list[list[int]] = []
+        thinkings: list[Thinking] = []
+        for part, origin in zip(message.parts, message.origins, strict=True):
+            self._record = origin.record
+            if isinstance(origin, Thinking):
+                thinkings.append(origin)
+            elif isinstance(origin, Call) and not origin.hosted:
+                calls.append(self._call(origin))
+                call_versions.append(list(origin.versions))
+            elif isinstance(origin, Call | HostedResult):
+                self._note("hosted_block_skipped", reason="this format has no such block")
+            elif isinstance(text := part.get("text"), str) and not is_blank(text):
+                texts.append(sendable_text(text, self._note))
+                text_versions += origin.versions
+            else:
+                self._note("blank_text_skipped")
+        reasoning, sent = self._reasoning(step, thinkings)
+        if not texts and not calls:
+            for thinking in sent:
+                self._record = thinking.record
+                self._note("thinking_only_step_skipped")
+            return
+        written: JsonObject = {"role": "assistant"}
+        versions: list[list[int]] = []
+        field = self._dialect.field
+        if field is not None:
+            demanded = self._dialect.fill == "always" or (self._dialect.fill == "calls" and bool(calls))
+            if reasoning or demanded:
+                written[field] = reasoning or self._dialect.filler
+                versions.append([one.version for one in sent])
+        if texts:
+            written["content"] = "\n\n".join(texts)
+            versions.append(text_versions)
+        if calls:
+            written["tool_calls"] = calls
+            versions += call_versions
+        self._add(written, versions)
+
+    def _reasoning(self, step: Step, thinkings: list[Thinking]) -> tuple[str, list[Thinking]]:
+        """The reasoning that goes back in the dialect's field, and the blocks that it is made of."""
+        if not thinkings:
+            return "", []
+        foreign = self._ownership.foreign(step)
+        sent: list[Thinking] = []
+        for thinking in thinkings:
+            self._record = thinking.record
+            if foreign is not None:
+                self._note("foreign_thinking_skipped", **foreign)
+            elif step.state_invalid:
+                self._note("damaged_thinking_skipped", reason="invalid_replay_state", damaged=thinking.version)
+            elif self._dialect.field is None:
+                self._note("reasoning_not_taken", dialect=self._dialect.name)
+            elif is_blank(thinking.event.text):
+                self._note("unsigned_thinking_skipped")
+            else:
+                sent.append(thinking)
+        return "\n\n".join(cleaned_text(one.event.text) for one in sent), sent
+
+    def _call(self, call: Call) -> JsonObject:
+        sent = self._ids.sent(call.id)
+        if sent != call.id:
+            self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
+        name = self._names.sent(call.event.tool_name)
+        if name != call.event.tool_name:
+            self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
+        arguments = json_text(input_object(call.event.args, self._note))
+        return {"id": sent, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+    def _refusal(self) -> bool | None:
+        """False when nothing can be answered; None leaves the answer to the plan."""
+        last = next((one for one in reversed(self._messages) if one["role"] != "system"), None)
+        if last is not None and last["role"] in ("user", "tool"):
+            return None
+        self._record = self._step.record if self._step is not None else self._record
+        self._note("nothing_to_answer")
+        return False

@@ -1,0 +1,121 @@
+"""Content as Chat Completions takes it: user parts, results as text, tool definitions, settings."""
+
+import base64
+import json
+from collections.abc import Sequence
+
+from ledger.events import Json, JsonObject
+from replay.parts import canonical
+from replay.providers.content import NO_ERROR_TEXT, Report, is_blank, is_content_list, sendable_text, stand_in
+from replay.providers.media import Media, is_base64, media_of
+from replay.providers.names import Names
+from replay.providers.wire_text import cleaned, cleaned_text
+
+NO_OUTPUT = "[the tool returned nothing]"
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def json_text(value: JsonObject) -> str:
+    """A call's arguments as the JSON string of O5, keys in the recorded order."""
+    return _dump(value)
+
+
+def user_part(part: JsonObject, images: bool, report: Report) -> JsonObject | None:
+    """One part of user content; None for blank text. What cannot be sent is said in text."""
+    text, kind = part.get("text"), part.get("type")
+    if isinstance(text, str) and kind in ("text", "input_text", "output_text"):
+        if is_blank(text):
+            report("blank_text_skipped")
+            return None
+        return {"type": "text", "text": sendable_text(text, report)}
+    media = media_of(part)
+    written = "a block of another kind" if media is None else _media(media, images)
+    if isinstance(written, dict):
+        return written
+    return {"type": "text", "text": stand_in(kind, written, report)}
+
+
+def _media(media: Media, images: bool) -> JsonObject | str:
+    if media.text is not None:
+        return "it is empty" if is_blank(media.text) else {"type": "text", "text": cleaned_text(media.text)}
+    if media.kind == "file":
+        return _file(media)
+    if not images:
+        return "this model takes text only"
+    if media.url is not None:
+        return {"type": "image_url", "image_url": {"url": cleaned_text(media.url)}}
+    if media.media_type not in _IMAGES:
+        return f"{cleaned_text(media.media_type or 'an unknown type')} is not taken here"
+    if media.data is None or not is_base64(media.data):
+        return "its data is not base64"
+    return {"type": "image_url", "image_url": {"url": f"data:{media.media_type};base64,{media.data}"}}
+
+
+def _file(media: Media) -> JsonObject | str:
+    """A text file is its text; other files are not taken by all servers of this format."""
+    if (media.media_type or "").startswith("text/") and media.data is not None:
+        try:
+            text = base64.b64decode(media.data, validate=True).decode()
+        except ValueError:
+            return "its data is not base64 of UTF-8 text"
+        return "it is empty" if is_blank(text) else {"type": "text", "text": text}
+    return f"{cleaned_text(media.media_type or 'an unknown type')} is not taken here"
+
+
+def result_text(content: Json, failed: bool, images: bool, report: Report) -> tuple[str, list[JsonObject]]:
+    """A result as the text of a tool message, and its images, which stand behind the run of results (O5)."""
+    moved: list[JsonObject] = []
+    if isinstance(content, str):
+        text = sendable_text(content, report)
+    elif is_content_list(content) and isinstance(content, list):
+        texts: list[str] = []
+        for block in content:
+            part = user_part(block, images, report) if isinstance(block, dict) else None
+            if part is not None and part["type"] == "text":
+                texts.append(str(part["text"]))
+            elif part is not None:
+                moved.append(part)
+        text = "\n\n".join(texts)
+    else:
+        text = sendable_text(canonical(content), report)
+    if is_blank(text):
+        text = NO_ERROR_TEXT if failed else NO_OUTPUT
+    elif failed and not text.startswith("["):
+        text = f"[error] {text}"
+    return text, moved
+
+
+def definitions(tools: Sequence[JsonObject], names: Names, report: Report) -> list[JsonObject]:
+    """Tools with a name and an input schema as functions; a tool that another provider runs is left out."""
+    written: list[JsonObject] = []
+    taken: set[str] = set()
+    for tool in tools:
+        name, schema = tool.get("name"), tool.get("input_schema")
+        if not isinstance(name, str) or not isinstance(schema, dict) or name in taken:
+            report("tool_definition_skipped", tool=name)
+            continue
+        taken.add(name)
+        function: JsonObject = {"name": names.sent(name)}
+        if isinstance(description := tool.get("description"), str):
+            function["description"] = description
+        function["parameters"] = cleaned(schema)
+        written.append({"type": "function", "function": function})
+    return written
+
+
+def settings_of(context: JsonObject | None) -> JsonObject:
+    """The recorded settings that this format has, where their values are what it takes."""
+    given = (context or {}).get("settings")
+    if not isinstance(given, dict):
+        return {}
+    kept: JsonObject = {}
+    for name, least, most in (("temperature", 0, 2), ("top_p", 0, 1)):
+        value = given.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
+            kept[name] = value
+    for name in ("max_tokens", "max_completion_tokens"):
+        value = given.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            kept[name] = value
+    return kept
