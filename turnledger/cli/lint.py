@@ -1,13 +1,13 @@
 """`turnledger lint`: what a provider would refuse in a finished request, whoever made it."""
 
-import json
 from typing import BinaryIO
 
 import click
 
-from ledger.events import Json, JsonObject
+from ledger.events import Json
 from replay.options import Target
 from replay.providers.violations import violations
+from turnledger.cli.captured import request_in
 from turnledger.cli.front import Failure, emit, json_option, printable
 
 
@@ -26,7 +26,7 @@ def lint(
     Each rule that it breaks is named with the place and the mend. Exit 3 when there is any. The rules are in
     docs/providers.md.
     """
-    request = _request(file)
+    request = request_in(file)
     named = request.get("model")
     if model is None and isinstance(named, str):
         model = named
@@ -43,19 +43,3 @@ def lint(
     if broken:
         rules = "rule is" if len(broken) == 1 else "rules are"
         raise Failure(f"{len(broken)} {rules} broken", exit_code=3)
-
-
-def _request(file: BinaryIO) -> JsonObject:
-    given = getattr(file, "name", None)
-    name = given if isinstance(given, str) else "stdin"
-    try:
-        request = json.loads(file.read().decode())
-    except UnicodeDecodeError as error:
-        raise Failure(f"{name} is not UTF-8 at byte {error.start}; save the request as UTF-8 JSON") from None
-    except json.JSONDecodeError as error:
-        raise Failure(f"{name} is not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
-    except RecursionError:
-        raise Failure(f"{name} nests too deep to be read") from None
-    if not isinstance(request, dict):
-        raise Failure(f"{name} holds a JSON {type(request).__name__}; a request is an object")
-    return request

@@ -5,11 +5,12 @@ import click
 from ledger.events import JsonObject
 from replay import Options, replay
 from turnledger.cli.asking import target_options
+from turnledger.cli.diff import WithDiff
 from turnledger.cli.front import Failure, Front, emit, existing, json_option, printable
 from turnledger.cli.telling import told, why_not_sendable
 
 
-@click.command("replay")
+@click.command("replay", cls=WithDiff)
 @click.argument("conversation")
 @target_options
 @click.option("--at", type=click.IntRange(0), metavar="VERSION", help="As it was at that version.")
@@ -53,6 +54,7 @@ def replay_(
     """Replay a CONVERSATION into the messages of a provider's request.
 
     What had to be left out, moved, renamed or mended stands beside the message it belongs to.
+    `turnledger replay diff` says where two requests part.
     """
     options = Options(
         unanswered_calls=unanswered_calls,  # type: ignore[arg-type]
