@@ -176,7 +176,10 @@ def _made_from(result: Result | None, number: int, part: int | None, message: Js
         return []
     parts = result.provenance[number]
     if part is not None and len(parts) == len(_parts(message) or ()):
-        return sorted(parts[part]) if part < len(parts) else []
+        if part < len(parts):
+            return sorted(parts[part])
+        following = result.provenance[number + 1] if number + 1 < len(result.provenance) else []
+        return sorted(following[0]) if following else []  # what this side has where the other goes on
     return sorted({version for versions in parts for version in versions})
 
 

@@ -44,6 +44,14 @@ def test_the_first_message_its_byte_and_its_events_are_named() -> None:
     json.dumps(found.as_json())
 
 
+def test_a_message_that_grew_because_its_neighbour_went_names_the_neighbour() -> None:
+    records = talk(user("q"), text("A.", "m1"), user("next", "t2"), event("retraction", None, event_ids=["e2"]))
+    found = difference(replay(records[:3], "c", CLAUDE), replay(records, "c", CLAUDE))
+    assert found is not None
+    assert (found.message, found.part, found.left.versions, found.right.versions) == (0, 1, [2], [3])
+    assert [one.code for one in found.right.diagnostics] == ["retracted_skipped"]
+
+
 def test_a_request_that_goes_on_differs_where_the_other_ends() -> None:
     found = difference(replay(TALK[:5], "c"), replay(TALK[:6], "c"))
     assert found is not None
