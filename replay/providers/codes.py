@@ -63,12 +63,6 @@ register(
         "Append a user message.",
     ),
     _code(
-        "reasoning_not_taken",
-        "info",
-        "Reasoning is left out: the dialect has no field for it, or refuses it (detail.dialect).",
-        "Nothing; name another dialect if the server takes it.",
-    ),
-    _code(
         "surrogates_replaced",
         "warning",
         "A lone surrogate, which no provider takes, is sent as U+FFFD.",

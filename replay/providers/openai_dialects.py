@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ledger.errors import BadInput
+from replay.diagnostics import Code, register
 from replay.options import Target
+
+register(
+    Code(
+        "reasoning_not_taken",
+        "info",
+        "Reasoning is left out: the dialect has no field for it, or refuses it (detail.dialect).",
+        "Nothing; name another dialect if the server takes it.",
+    )
+)
 
 Fill: TypeAlias = Literal["never", "calls", "always"]
 

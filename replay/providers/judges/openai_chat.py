@@ -196,9 +196,19 @@ def _ids(message: JsonObject) -> list[str]:
 
 
 def _pairs(messages: list[JsonObject], sendable: bool) -> Iterator[Violation]:
-    """Each run of tool messages against the calls of the message right before it."""
+    """Each run of tool messages against the calls of the message right before it.
+
+    In the start of a conversation (X8) the calls of the last assistant message may be open, and those of the
+    assistant messages right before it.
+    """
     waiting: list[str] = []
     asked = 0
+    roles = [message["role"] for message in messages]
+    open_from = len(roles)
+    if not sendable and "assistant" in roles:
+        open_from -= 1 + roles[::-1].index("assistant")
+        while open_from and roles[open_from - 1] == "assistant":
+            open_from -= 1
     for at, message in enumerate(messages):
         where = f"messages.{at}"
         if message["role"] == "tool":
@@ -208,7 +218,7 @@ def _pairs(messages: list[JsonObject], sendable: bool) -> Iterator[Violation]:
             else:
                 yield _found("O2", where, f"no call {name} is waiting for it")
             continue
-        for name in waiting:
+        for name in waiting if asked < open_from else ():
             yield _found("O1", f"messages.{asked}", f"the call {name} has no result right behind it")
         waiting, asked = _ids(message), at
         if len(set(waiting)) != len(waiting):

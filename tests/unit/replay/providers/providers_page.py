@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from replay.providers.rules import Rules, openai_chat
 from replay.providers.rules.anthropic import NOT_RENDERED, RULES, UNPROBED
 from replay.providers.rules.page import section
 from replay.render import targets
 from tests.conformance import REPOSITORY
 from tests.unit.replay.providers.anthropic_rows import BAD
+from tests.unit.replay.providers.test_openai_chat_rules import BAD as BAD_CHAT
 
 PAGE = REPOSITORY / "docs" / "providers.md"
 
@@ -54,6 +56,26 @@ MENDS = {
     "S1": "test_lone_surrogates_are_replaced_everywhere",
 }
 
+# The same for test_openai_chat_render.py.
+CHAT_MENDS = {
+    "X5": "test_the_models_own_end_is_not_sendable",
+    "O1": "test_a_step_is_one_message_and_its_results_stand_behind_it",
+    "O2": "test_a_step_is_one_message_and_its_results_stand_behind_it",
+    "O3": "test_hosted_blocks_blank_texts_and_thinking_alone_are_left_out_and_said",
+    "O4": "test_hosted_blocks_blank_texts_and_thinking_alone_are_left_out_and_said",
+    "O5": "test_without_a_mend_the_judge_finds_the_fault",
+    "O6": "test_without_a_mend_the_judge_finds_the_fault",
+    "O7": "test_without_a_mend_the_judge_finds_the_fault",
+    "O8": "test_hosted_blocks_blank_texts_and_thinking_alone_are_left_out_and_said",
+    **dict.fromkeys(
+        ["O20", "O22", "O23"], "test_reasoning_of_others_stays_out_and_a_filler_stands_where_one_must"
+    ),
+    **dict.fromkeys(
+        ["O21", "O24", "O25", "O26", "O28"], "test_reasoning_goes_back_where_a_dialect_has_a_field_for_it"
+    ),
+    "S1": "test_without_a_mend_the_judge_finds_the_fault",
+}
+
 _INTRODUCTION = """# Provider rules
 
 What makes a provider refuse a replayed history, how that is judged, and what the renderer does about it.
@@ -71,26 +93,38 @@ Targets so far: {targets}. A later one is a rule table in `replay/providers/rule
 (`replay/providers/__init__.py`).
 
 This page is made from the tables; tests in the last column are in `tests/unit/replay/providers`: rows of
-`test_anthropic_rules.py`, and the mend's own test in `test_anthropic_render.py`.
+`test_anthropic_rules.py` (`test_openai_chat_rules.py`), and the mend's own test in `test_anthropic_render.py`
+(`test_openai_chat_render.py`).
 
 """
 
 
 def document() -> str:
     """The page."""
-    rows = {name: sum(name in row.rules for row in BAD) for name in RULES}
-    tests = {
-        name: ", ".join(
-            ([f"{count} bad row{'s' * (count > 1)}"] if (count := rows[name]) else [])
-            + ([f"`{MENDS[name]}`"] if name in MENDS else [])
-        )
-        for name in RULES
-    }
+    anthropic = tests_of(RULES, [list(row.rules) for row in BAD], MENDS)
+    chat = tests_of(openai_chat.RULES, [rule.split() for rule, _, _ in BAD_CHAT], CHAT_MENDS)
     return _INTRODUCTION.format(
         unprobed=", ".join(name for name in RULES if name in UNPROBED),
         left_out=", ".join(sorted(NOT_RENDERED, key=lambda name: int(name[1:]))),
         targets=", ".join(f"`{name}`" for name in targets()),
-    ) + section("Anthropic Messages", RULES, tests)
+    ) + "\n".join(
+        [
+            section("Anthropic Messages", RULES, anthropic),
+            section("OpenAI Chat Completions and its dialects", openai_chat.RULES, chat),
+        ]
+    )
+
+
+def tests_of(rules: Rules, rows: list[list[str]], mends: dict[str, str]) -> dict[str, str]:
+    """The tests of each rule: how many bad rows name it, and the test of its mend."""
+    counts = {name: sum(name in row for row in rows) for name in rules}
+    return {
+        name: ", ".join(
+            ([f"{count} bad row{'s' * (count > 1)}"] if (count := counts[name]) else [])
+            + ([f"`{mends[name]}`"] if name in mends else [])
+        )
+        for name in rules
+    }
 
 
 if __name__ == "__main__":
