@@ -86,3 +86,27 @@ def test_sides_that_are_missing_or_too_many_are_usage(talk: Desk) -> None:
 def test_a_conversation_named_diff_can_be_replayed(desk: Desk) -> None:
     desk.append({**TALK[0], "conversation_id": "diff"})
     assert desk("replay", "--json", "diff").json["conversation_id"] == "diff"
+
+
+def test_what_was_sent_is_checked(talk: Desk) -> None:
+    before = talk("replay", "k", *TO, "--json").json
+    start = {
+        "type": "step_start",
+        "conversation_id": "k",
+        "turn_id": "t2",
+        "provider": "anthropic",
+        "model": "big",
+    }
+    about = {"request_fingerprint": before["fingerprint"], "request_target": before["target"]}
+    talk.append({**start, "step_id": "m2", **about})
+    answer = talk("audit", "sent", "k")
+    assert (answer.code, answer.err) == (0, "")
+    assert "version 6, step m2: sent as rendered" in answer.out
+    talk.append({**start, "step_id": "m3", "request_fingerprint": "sha256:0"})
+    talk.append({**start, "step_id": "m4", "api": "telex", "request_fingerprint": "sha256:0"})
+    answer = talk("audit", "sent", "k")
+    assert answer.code == 3
+    assert "version 7, step m3: not as rendered" in answer.out
+    assert "3 requests with a fingerprint, 1 not as the ledger renders them" in answer.out
+    found = talk("audit", "sent", "k", "--last", "1", "--json")
+    assert (found.code, found.json["requests"][0]["verdict"]) == (0, "unknown_target")

@@ -1,0 +1,140 @@
+"""Whether what was sent is what the ledger renders: fingerprints in `step_start`, checked by rendering again.
+
+A runtime takes `Result.fingerprint` of the request that it is about to send and records it, with
+`Result.target` as JSON under `request_target`, in the `step_start` that it writes before it sends.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ledger.errors import BadInput
+from ledger.events import JsonObject, StepStart
+from ledger.recorded import RecordedEvent
+from replay.options import Options, Target
+from replay.render import targets
+from replay.result import Result, replay
+
+Verdict: TypeAlias = Literal["same", "different", "unknown_target"]
+
+EARLIER = 20  # versions before a step's start that are tried for a request that differs
+
+_APIS = {
+    "anthropic-messages": "anthropic",
+    "anthropic.messages": "anthropic",
+    "messages": "anthropic",
+    "bedrock-converse-stream": "bedrock",
+    "chat-completions": "openai-chat",
+    "google-generative-ai": "gemini",
+    "mistral-conversations": "mistral",
+    "openai-completions": "openai-chat",
+    "openai-responses": "openai-responses",
+    "openai.chat": "openai-chat",
+    "openai.responses": "openai-responses",
+    "responses": "openai-responses",
+    "vertex": "gemini",
+}
+_PROVIDERS = {
+    "amazon-bedrock": "bedrock",
+    "anthropic": "anthropic",
+    "google": "gemini",
+    "google-vertex": "gemini",
+    "mistral": "mistral",
+}
+"""Where the api was not recorded: providers with one wire format."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """One request on record, by its step's `step_start`.
+
+    `recorded` is the fingerprint that the runtime had, `rendered` that of the render just before `version`
+    (None where the target is not known). For a request that differs, `messages` says that it is the first so
+    many messages of that render, `as_of` that it is the render of that earlier version; None where neither is.
+    """
+
+    version: int
+    turn_id: str | None
+    step_id: str | None
+    target: Target | None
+    recorded: str
+    rendered: str | None
+    verdict: Verdict
+    messages: int | None = None
+    as_of: int | None = None
+
+    def as_json(self) -> JsonObject:
+        """The check as a JSON object, `target` as in DESIGN.md 7.5."""
+        return {
+            "version": self.version,
+            "turn_id": self.turn_id,
+            "step_id": self.step_id,
+            "target": None if self.target is None else self.target.as_json(),
+            "recorded": self.recorded,
+            "rendered": self.rendered,
+            "verdict": self.verdict,
+            "messages": self.messages,
+            "as_of": self.as_of,
+        }
+
+
+def target_of(event: StepStart) -> JsonObject | None:
+    """The target of a step's request in its JSON spelling; None where it cannot be told.
+
+    It is `request_target`, where that was recorded; else it is told from api or provider, and the model.
+    """
+    given = event.fields.get("request_target")
+    if isinstance(given, dict):
+        return given
+    provider = _APIS.get(event.api or "") if event.api is not None else _PROVIDERS.get(event.provider or "")
+    return None if provider is None else {"provider": provider, "model": event.model}
+
+
+def sent(events: Sequence[RecordedEvent], conversation_id: str, last: int | None = None) -> list[Sent]:
+    """Check every fingerprint on record, in every lane, or the `last` so many; in version order. Pure.
+
+    `events` are all of the conversation's, in version order. Each check renders what was there before the step:
+    time grows with the number of checks times the length of the history.
+    """
+    starts: list[tuple[int, StepStart]] = []
+    for place, record in enumerate(events):
+        if record.type != "step_start":
+            continue
+        try:
+            event = record.event
+        except ValueError:  # unreadable: the plan says so
+            continue
+        if isinstance(event, StepStart) and event.request_fingerprint is not None:
+            starts.append((place, event))
+    if last is not None:
+        starts = starts[max(0, len(starts) - last) :]
+    return [_check(events, conversation_id, place, event) for place, event in starts]
+
+
+def _check(events: Sequence[RecordedEvent], conversation_id: str, place: int, event: StepStart) -> Sent:
+    record, recorded = events[place], event.request_fingerprint or ""
+    target = target_of(event)
+    found = Sent(record.version, record.turn_id, record.step_id, None, recorded, None, "unknown_target")
+    if target is None:
+        return found
+    try:
+        found.target = Target.of(target)
+    except BadInput:
+        return found
+    if found.target.provider not in targets():
+        return found
+
+    def rendered(until: int) -> Result:
+        return replay(events[:until], conversation_id, target, Options(agent_id=event.agent_id))
+
+    now = rendered(place)
+    found.target, found.rendered = now.target, now.fingerprint
+    found.verdict = "same" if now.fingerprint == recorded else "different"
+    if found.verdict == "different":
+        if recorded in now.fingerprints:
+            found.messages = now.fingerprints.index(recorded)
+        else:
+            earlier = (at for at in range(place - 1, max(-1, place - 1 - EARLIER), -1))
+            until = next((at for at in earlier if rendered(at).fingerprint == recorded), None)
+            found.as_of = None if until is None else events[until - 1].version if until else 0
+    return found
