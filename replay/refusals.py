@@ -3,9 +3,13 @@
 Texts are matched, never statuses: gateways reword those and wrap the text (specs/providers.md 9).
 """
 
+import re
 from typing import NamedTuple
 
 from replay.options import RUNGS, Rung
+
+_ESCAPED = re.compile(r"\\+([\"'`])")
+"""A quote in a JSON string in a JSON string …: gateways wrap bodies in bodies."""
 
 
 class Refusal(NamedTuple):
@@ -42,7 +46,10 @@ _KINDS = (
         "prefix",
         "no-thinking",
         "Thinking is bound to what was sent before it: leave it out, or ask for drop_block.",
-        (_text("bound to a different conversation", rules="A12 A13"),),
+        (
+            _text("bound to a different conversation", rules="A12 A13"),
+            _text("`thinking` block", "is missing from this request", rules="A13"),
+        ),
     ),
     _Kind(
         "opaque",
@@ -77,6 +84,7 @@ _KINDS = (
         (
             _text("reasoning_content", "passed back", rules="O20"),
             _text("reasoning_content", "is missing", rules="O22"),
+            _text("content[].thinking", "passed back", rules="O20"),
             _text("missing a `thought_signature", rules="G10"),
             _text("missing a thought_signature", rules="G10"),
             _text("without its required", rules="R4 R5"),
@@ -90,6 +98,7 @@ _KINDS = (
             _text("items are not persisted", rules="R7"),
             _text("expected an id that begins with", rules="R9"),
             _text("duplicate item found", rules="R9"),
+            _text("previous response with id", rules="R11"),
         ),
     ),
     _Kind(
@@ -107,6 +116,8 @@ _KINDS = (
             _text("number of function response parts", rules="G1"),
             _text("function call turn comes immediately after", rules="G2"),
             _text("not the same number of function calls", rules="M2"),
+            _text("tool result is missing for tool call", rules="V1"),
+            _text("missingtoolresultserror", rules="V1"),
         ),
     ),
     _Kind(
@@ -142,6 +153,7 @@ _KINDS = (
             _text("should match pattern", rules="A5"),
             _text("with a length of 9", rules="M1"),
             _text("maximum length 64", rules="R9"),
+            _text("length less than or equal to 64", rules="B4"),
             _text("regular expression pattern", rules="B4"),
         ),
     ),
@@ -149,7 +161,42 @@ _KINDS = (
         "tools",
         "flat-tools",
         "Tool blocks without their declared tools: declare the tools, or tell calls and results as text.",
-        (_text("toolconfig field must be defined", rules="B3"),),
+        (
+            _text("toolconfig field must be defined", rules="B3"),
+            _text("function tools with reasoning_effort are not supported", rules="O9"),
+        ),
+    ),
+    _Kind(
+        "tool content",
+        "flat-tools",
+        "A call's input or a result's content is not what the provider takes: tell calls and results as text.",
+        (
+            _text("input should be a valid dictionary", rules="A6"),
+            _text("if `is_error` is true", rules="A30"),
+            _text("does not match any of the expected tags", rules="A31"),
+        ),
+    ),
+    _Kind(
+        "media",
+        "text-only",
+        "A file does not stand as the provider wants it: tell files as text.",
+        (
+            _text("text block must be included when using documents", rules="B11"),
+            _text("duplicate document names", rules="B11"),
+        ),
+    ),
+    _Kind(
+        "order",
+        "text-only",
+        "Messages do not follow one another as the provider wants: plain text of user and assistant does.",
+        (
+            _text('must use the "user" role', rules="A7"),
+            _text("must start with a user message", rules="B9 A7"),
+            _text("must alternate", rules="B9 A8"),
+            _text("role 'system' is not supported", rules="A34"),
+            _text("use a valid role", rules="G6"),
+            _text("unexpected role", rules="M3"),
+        ),
     ),
     _Kind(
         "empty",
@@ -160,6 +207,11 @@ _KINDS = (
             _text("non-whitespace", rules="A11"),
             _text("is blank", rules="B5"),
             _text("at least one parts field", rules="G5"),
+            _text("must have a text parameter", rules="G5"),
+            _text("parts must not be empty", rules="G5"),
+            _text("must have either content or tool", rules="M5 O8"),
+            _text("array must not be empty", rules="V6"),
+            _text('one of "input" or', rules="R17"),
             _text("expected a string, got null", rules="O3"),
             _text("empty array", rules="O4"),
         ),
@@ -172,6 +224,7 @@ _KINDS = (
             _text("prefill", rules="A9"),
             _text("must end with a user message", rules="A9"),
             _text("expected last role", rules="M4"),
+            _text("trailing whitespace", rules="A11c"),
         ),
     ),
     _Kind(
@@ -179,8 +232,13 @@ _KINDS = (
         "text-only",
         "The request has a key that the provider does not know: plain text has none of its own.",
         (
-            _text("extra inputs are not permitted", rules="A41 A16"),
+            _text("extra inputs are not permitted", rules="A41 A16 A29"),
             _text("unknown parameter", rules="O6"),
+            _text("missing required parameter", rules="R10"),
+            _text("invalid value:", "supported values are", rules="O6 R14"),
+            _text("invalid type for", rules="O5 R15"),
+            _text("cache_control", rules="A40"),
+            _text("surrogate", rules="S1"),
         ),
     ),
 )
@@ -192,7 +250,7 @@ def next_rung(error_text: str, rung: Rung = "native") -> Refusal:
     `error_text` is whatever came back: the message, the JSON body, or a gateway's wrapping of either. The rung
     is always below `rung`; an unknown text gives the next one down.
     """
-    said = error_text.lower().replace('\\"', '"').replace("\\u0060", "`")
+    said = _ESCAPED.sub(r"\1", error_text.replace("\\u0060", "`")).lower()
     below = RUNGS[RUNGS.index(rung) + 1 :]
     for kind in _KINDS:
         matches = [text for text in kind.texts if all(part in said for part in text.parts)]

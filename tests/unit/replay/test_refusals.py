@@ -30,6 +30,26 @@ TEXTS = {
     "messages: text content blocks must be non-empty": ("empty", "A10", "text-only"),
     "This model does not support assistant message prefill. The conversation must end with a user message.": (
         "tail", "A9", "text-only"),
+    'messages: first message must use the "user" role': ("order", "A7", "text-only"),
+    "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true": (
+        "tool content", "A30", "flat-tools"),
+    "tool_use.input: Input should be a valid dictionary": ("tool content", "A6", "flat-tools"),
+    "The `content[].thinking` in the thinking mode must be passed back to the API.": (
+        "reasoning missing", "O20", "no-thinking"),
+    "The encrypted content gAAA could not be verified. Reason: it could not be decrypted or parsed.": (
+        "opaque", "R8", "no-foreign"),
+    "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.": (
+        "item ids", "R7", "no-thinking"),
+    "Please ensure that the number of function response parts is equal to the number of function call parts": (
+        "dangling", "G1", "flat-tools"),
+    "The model returned the following errors: messages.1.content.0: Invalid `signature` in `thinking` block": (
+        "opaque", "A21", "no-foreign"),
+    "A conversation must start with a user message.": (
+        "order", "B9", "text-only"),
+    "The text field in the ContentBlock object at messages.1.content.0 is blank.": ("empty", "B5", "text-only"),
+    "Unexpected role 'user' after role 'tool'": ("order", "M3", "text-only"),
+    "Unexpected role 'tool' after role 'user'": ("orphan", "M3", "flat-tools"),
+    "AI_MissingToolResultsError: Tool result is missing for tool call c1.": ("dangling", "V1", "flat-tools"),
 }  # fmt: skip
 
 
