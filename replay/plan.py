@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ledger.events import Context, JsonObject
+from ledger.events import Context, JsonObject, Retraction
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import Diagnostic
 from replay.items import Call, Entry, Item, Step, Turn
@@ -20,8 +20,8 @@ class Plan:
     step. `context` is what the last `context` event gave (`system`, `tools`, `settings`, `digest`), and
     `compaction` the one in force. `opaque_compactions` are those after it that only their provider can read:
     the history is kept, and a renderer for that provider may use them instead. `cut` is the version up to which
-    the compaction in force stands for the history, 0 without one. `notes` are the lane's notes, which make no
-    message; `replay.rung_notes` reads those of refusals.
+    the compaction in force stands for the history, 0 without one. `notes` are the lane's notes that
+    no retraction names: they make no message; `replay.rung_notes` reads those of refusals.
     """
 
     version: int
@@ -80,8 +80,20 @@ def plan(events: Iterable[RecordedEvent], options: Options = Options()) -> Plan:
         settling.findings.diagnostics,
         settling.answers.pending,
         reading.turns,
-        reading.notes,
+        _standing(reading),
     )
+
+
+def _standing(reading: Reading) -> list[RecordedEvent]:
+    if not (reading.notes and reading.retractions):
+        return reading.notes
+    named = {
+        name
+        for record in reading.retractions
+        if isinstance(event := record.event, Retraction)
+        for name in event.event_ids or ()
+    }
+    return [record for record in reading.notes if record.event_id not in named]
 
 
 def _context(record: RecordedEvent) -> JsonObject:

@@ -8,7 +8,7 @@ import pytest
 
 from ledger.admission import parse_event
 from replay import Options, Target, refusal_note, replay
-from tests.unit.replay.talk import talk, text, user
+from tests.unit.replay.talk import event, talk, text, user
 
 TO = {"provider": "anthropic", "model": "m"}
 REFUSAL = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: c1."
@@ -30,9 +30,9 @@ def rung(
 
 def test_the_note_is_an_event_that_says_all() -> None:
     note, found = refusal_note(Target("anthropic", "m", rung="no-foreign"), REFUSAL, "helper")
-    event = parse_event(note, "c")
-    assert event.agent_id == "helper"
-    assert dict(event.fields) == {
+    parsed = parse_event(note, "c")
+    assert parsed.agent_id == "helper"
+    assert dict(parsed.fields) == {
         "kind": "rung",
         "target": TO,
         "refused": "no-foreign",
@@ -88,6 +88,12 @@ def test_in_its_own_lane() -> None:
 def test_the_newest_counts_and_native_takes_it_back() -> None:
     assert rung(noted(), noted(rung="no-thinking")) == "no-thinking"
     assert rung(noted(), noted(rung="native")) == "native"
+
+
+def test_a_retracted_note_is_none() -> None:
+    assert rung(noted(), event("retraction", None, event_ids=["e4"])) == "native"
+    assert rung(noted(), event("retraction", None, event_ids=["e1"])) == "flat-tools"
+    assert rung(noted(), noted(rung="no-thinking"), event("retraction", None, event_ids=["e5"])) == "flat-tools"
 
 
 def test_the_callers_rung_stands() -> None:
