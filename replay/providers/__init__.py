@@ -5,10 +5,11 @@ module here and its line below.
 """
 
 from replay import render as _render
-from replay.providers import anthropic, openai_chat
+from replay.providers import anthropic, mistral, openai_chat
 from replay.providers.violations import Violation, violations
 
 _render.register("anthropic", anthropic.render)
+_render.register("mistral", mistral.render)
 _render.register("openai-chat", openai_chat.render)
 
 __all__ = ["Violation", "violations"]

@@ -6,6 +6,7 @@ goes back only in a dialect that has a field for it, to the model that made it; 
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from ledger.events import Json, JsonObject
 from ledger.recorded import RecordedEvent
@@ -20,13 +21,25 @@ from replay.providers.anthropic_tools import tool_definitions
 from replay.providers.content import input_object, is_blank, sendable_text
 from replay.providers.names import Names
 from replay.providers.openai_chat_parts import definitions, json_text, result_text, settings_of, user_part
-from replay.providers.openai_dialects import dialect_of
+from replay.providers.openai_dialects import Dialect, dialect_of
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered
 
 APIS = frozenset({"openai-completions", "openai-chat", "chat", "chat-completions"})
 ID_LIMIT = NAME_LIMIT = 64
+
+
+class CallIds(Protocol):
+    """What call ids are sent as."""
+
+    def sent(self, name: str) -> str:
+        """What a recorded id is sent as; always the same within a request."""
+
+    def known(self, name: str) -> str:
+        """What an id that was asked for before is sent as."""
+
+
 _SYSTEM = "<system>\n{}\n</system>"
 
 
@@ -35,16 +48,25 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
 
     Raises `BadInput` for a dialect that there is not.
     """
-    return _Writing(plan, messages, target).rendered()
+    return ChatWriting(plan, messages, target, dialect_of(target), Names(ID_LIMIT)).rendered()
 
 
-class _Writing:
-    """One render in progress."""
+class ChatWriting:
+    """One render in progress; `between` stands between a result and the user text behind it, where it must."""
 
-    def __init__(self, plan: Plan, messages: Sequence[Message], target: Target) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        messages: Sequence[Message],
+        target: Target,
+        dialect: Dialect,
+        ids: CallIds,
+        between: str | None = None,
+    ) -> None:
         self._plan = plan
         self._source = messages
-        self._dialect = dialect_of(target)
+        self._dialect = dialect
+        self._between = between
         self._model = model_of(plan.items, target, self._dialect.providers)
         self._ownership = Ownership(target, self._model, self._dialect.providers, APIS)
         self._messages: list[JsonObject] = []
@@ -52,7 +74,7 @@ class _Writing:
         self._diagnostics: list[Diagnostic] = []
         self._record: RecordedEvent | None = plan.context_record  # what `_note` is about
         self._step: Step | None = None
-        self._ids = Names(ID_LIMIT)
+        self._ids = ids
         self._names = Names(NAME_LIMIT)
 
     def rendered(self) -> Rendered:
@@ -83,6 +105,14 @@ class _Writing:
             self._diagnostics.append(diagnostic(code, self._record, step, **detail))
 
     def _add(self, message: JsonObject, versions: list[list[int]]) -> None:
+        if (
+            self._between is not None
+            and message["role"] == "user"
+            and self._messages
+            and self._messages[-1]["role"] == "tool"
+        ):
+            self._messages.append({"role": "assistant", "content": self._between})
+            self._provenance.append([[]])
         self._messages.append(message)
         self._provenance.append(versions)
 

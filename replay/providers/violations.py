@@ -11,6 +11,7 @@ from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.judges import Violation
 from replay.providers.judges.anthropic import judge as judge_anthropic
+from replay.providers.judges.mistral import judge as judge_mistral
 from replay.providers.judges.openai_chat import judge as judge_openai_chat
 
 __all__ = ["JUDGES", "Judge", "Violation", "violations"]
@@ -28,7 +29,11 @@ class Judge(Protocol):
     ) -> list[Violation]: ...
 
 
-JUDGES: dict[str, Judge] = {"anthropic": judge_anthropic, "openai-chat": judge_openai_chat}
+JUDGES: dict[str, Judge] = {
+    "anthropic": judge_anthropic,
+    "mistral": judge_mistral,
+    "openai-chat": judge_openai_chat,
+}
 
 
 def violations(

@@ -6,8 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.unit.replay.providers.anthropic_shapes import shape_faults
+from tests.unit.replay.providers.mistral_validator import mistral_faults
 from tests.unit.replay.providers.openai_chat_shapes import openai_chat_faults
 
 Oracle = Callable[[Mapping[str, Any]], list[str]]
 
-ORACLES: dict[str, Oracle] = {"anthropic": shape_faults, "openai-chat": openai_chat_faults}
+ORACLES: dict[str, Oracle] = {
+    "anthropic": shape_faults,
+    "mistral": mistral_faults,
+    "openai-chat": openai_chat_faults,
+}

@@ -168,7 +168,7 @@ def names_kept(self: Names, name: str) -> str:
          [user("\ud800")], "S1"),
         (lambda patch: patch.setattr(openai_chat_parts, "_media", lambda media, images: {"type": "image"}),
          [user([IMAGE])], "O6"),
-        (lambda patch: patch.setattr(openai_chat._Writing, "_results", lambda self, message: None),
+        (lambda patch: patch.setattr(openai_chat.ChatWriting, "_results", lambda self, message: None),
          [user("q"), start("s1"), call("s1"), result(), user("r")], "O1"),
     ],
 )  # fmt: skip
