@@ -20,7 +20,15 @@ from replay.providers.anthropic_blocks import system_texts
 from replay.providers.anthropic_tools import tool_definitions
 from replay.providers.content import input_object, is_blank, sendable_text
 from replay.providers.names import Names
-from replay.providers.openai_chat_parts import definitions, json_text, result_text, settings_of, user_part
+from replay.providers.openai_chat_parts import (
+    definitions,
+    json_text,
+    reasoning_details,
+    result_text,
+    settings_of,
+    tool_choice_of,
+    user_part,
+)
 from replay.providers.openai_dialects import Dialect, dialect_of
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.wire_text import cleaned_text
@@ -40,6 +48,9 @@ class CallIds(Protocol):
         """What an id that was asked for before is sent as."""
 
 
+ANCHOR = "[the conversation starts with the assistant]"
+"""What stands before a history that starts with the assistant, where the server is strict."""
+
 _SYSTEM = "<system>\n{}\n</system>"
 
 
@@ -52,7 +63,8 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
 
 
 class ChatWriting:
-    """One render in progress; `between` stands between a result and the user text behind it, where it must."""
+    """One render in progress; `between` stands between a result and the user text behind it, on servers
+    that are strict about who follows whom."""
 
     def __init__(
         self,
@@ -92,6 +104,7 @@ class ChatWriting:
         extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
         if tools:
             extra["tools"] = list(tools)
+            extra |= tool_choice_of(self._plan.context)
         extra |= settings_of(self._plan.context)
         return Rendered(
             self._messages, system, self._provenance, self._diagnostics, self._refusal(), extra, system_key=None
@@ -105,6 +118,14 @@ class ChatWriting:
             self._diagnostics.append(diagnostic(code, self._record, step, **detail))
 
     def _add(self, message: JsonObject, versions: list[list[int]]) -> None:
+        if (
+            self._between is not None
+            and message["role"] == "assistant"
+            and all(one["role"] == "system" for one in self._messages)
+        ):
+            self._note("assistant_first_anchored")
+            self._messages.append({"role": "user", "content": [{"type": "text", "text": ANCHOR}]})
+            self._provenance.append([[]])
         if (
             self._between is not None
             and message["role"] == "user"
@@ -206,6 +227,8 @@ class ChatWriting:
             if reasoning or demanded:
                 written[field] = reasoning or self._dialect.filler
                 versions.append([one.version for one in sent])
+            if self._dialect.details and (details := reasoning_details(sent)):
+                written["reasoning_details"] = details
         if texts:
             written["content"] = "\n\n".join(texts)
             versions.append(text_versions)

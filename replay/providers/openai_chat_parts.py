@@ -5,11 +5,12 @@ import json
 from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
+from replay.items import Thinking
 from replay.parts import canonical
 from replay.providers.content import NO_ERROR_TEXT, Report, is_blank, is_content_list, sendable_text, stand_in
 from replay.providers.media import Media, is_base64, media_of
 from replay.providers.names import Names
-from replay.providers.wire_text import cleaned, cleaned_text
+from replay.providers.wire_text import cleaned, cleaned_text, is_clean
 
 NO_OUTPUT = "[the tool returned nothing]"
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -102,6 +103,28 @@ def definitions(tools: Sequence[JsonObject], names: Names, report: Report) -> li
         function["parameters"] = cleaned(schema)
         written.append({"type": "function", "function": function})
     return written
+
+
+def reasoning_details(sent: Sequence[Thinking]) -> list[Json]:
+    """The structured reasoning of a step, as it was recorded (O26, X3); empty unless every block has its own.
+
+    It holds the upstream's signatures, so it goes back whole and unchanged, or not at all.
+    """
+    whole: list[Json] = []
+    for thinking in sent:
+        told = thinking.provider_metadata
+        details = told.get("reasoning_details") if isinstance(told, dict) else None
+        if not isinstance(details, list) or not details or not is_clean(details):
+            return []
+        whole += details
+    return whole
+
+
+def tool_choice_of(context: JsonObject | None) -> JsonObject:
+    """The recorded choice among tools; only for a request that declares some. One tool by name is not kept."""
+    given = (context or {}).get("settings")
+    choice = given.get("tool_choice") if isinstance(given, dict) else None
+    return {"tool_choice": choice} if choice in ("auto", "none", "required") else {}
 
 
 def settings_of(context: JsonObject | None) -> JsonObject:

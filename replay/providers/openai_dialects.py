@@ -26,7 +26,7 @@ class Dialect:
 
     `fill` says which assistant messages must have the field even when no reasoning was recorded (`filler`
     stands there then). `images` and `late_system`: whether user messages hold images, and whether system
-    messages may stand amid the history.
+    messages may stand amid the history. `details`: structured reasoning goes back beside the field (O26).
     """
 
     name: str
@@ -36,6 +36,7 @@ class Dialect:
     filler: str = ""
     images: bool = True
     late_system: bool = True
+    details: bool = False
 
 
 _PLAIN = Dialect("plain", frozenset({"openai", "openai-chat", "azure", "azure-openai"}))
@@ -51,7 +52,12 @@ DIALECTS = {
         Dialect("glm", frozenset({"zai", "z-ai", "zhipu", "zhipuai"}), "reasoning_content"),
         Dialect("minimax", frozenset({"minimax"}), "reasoning_content", images=False),
         Dialect("mistral", frozenset({"mistral", "mistralai"}), late_system=False),
-        Dialect("reasoning", frozenset({"openrouter", "vllm", "ollama", "groq", "together"}), "reasoning"),
+        Dialect(
+            "reasoning",
+            frozenset({"openrouter", "vllm", "ollama", "groq", "together"}),
+            "reasoning",
+            details=True,
+        ),
     )
 }
 _BY_MODEL = (

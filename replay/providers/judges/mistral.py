@@ -19,7 +19,7 @@ _NOT_AFTER = {
     "assistant": {"system"},
     "user": {"tool"},
     "system": {"tool"},
-    "": {"tool"},
+    "": {"tool", "assistant"},
 }
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -26,9 +26,10 @@ RULES = table(
     ),
     Rule(
         "M3",
-        "no user message after a tool message, no system message after an assistant one, tool after assistant",
+        "no user message after a tool message, no system message after an assistant one, tool after assistant, "
+        "and the assistant does not begin",
         "Unexpected role 'user' after role 'tool'",
-        "an assistant turn '.' stands between; a late system message is tagged user text",
+        "an assistant turn '.' stands between; a late system message is tagged user text; a user text begins",
         "seen in the wild; " + _RUN,
         "W",
     ),

@@ -44,6 +44,7 @@ BAD: list[tuple[str, bool, list[Message]]] = [
     ("M2", True, [u(), a(None, ID), t(), t()]),
     ("M2 M3", True, [u(), t()]),
     ("M3", False, [u(), a(None, ID), t(), u()]),
+    ("M3", True, [a("x", ID), t()]),
     ("M3", True, [u(), a("x"), {"role": "system", "content": "s"}, u()]),
     ("M4", True, [u(), a("x")]),
     ("M4", True, []),

@@ -189,3 +189,26 @@ def test_without_the_filler_the_judge_finds_the_fault(
     target = {"provider": "openai-chat", "model": "m", "dialect": dialect}
     found = replay(records(turn_of("anthropic", "m")), "c", target)
     assert rule in [one.rule for one in violations(target, found.request)]
+
+
+def test_structured_reasoning_goes_back_whole_where_the_dialect_has_it() -> None:
+    details = [{"type": "reasoning.text", "text": "hm", "signature": "S", "index": 0}]
+    told = {"field": "reasoning", "reasoning_details": details}
+    begin = start("s1", provider="openrouter", api="openai-completions", model="m")
+    history = [user("q"), begin, thinking("s1", "hm", None, provider_metadata=told), call("s1"), result()]
+    target = {"provider": "openai-chat", "model": "m", "dialect": "reasoning"}
+    found = replay(records(history), "c", target)
+    assert violations(target, found.request) == []
+    assert found.messages[1]["reasoning_details"] == details
+    for other in ({"model": "another"}, {"dialect": "plain"}, {"rung": "no-thinking"}):
+        assert "signature" not in str(replay(records(history), "c", {**target, **other}).request)
+
+
+@pytest.mark.parametrize("choice", ["auto", {"type": "any"}, 7])
+def test_a_choice_among_tools_needs_tools(choice: Any) -> None:
+    tools = [{"name": "read", "input_schema": {"type": "object"}}]
+    context = {"type": "context", "digest": "d", "settings": {"tool_choice": choice}}
+    assert answer({**context, "tools": tools}, user("q")).extra.get("tool_choice") == (
+        choice if choice == "auto" else None
+    )
+    assert "tool_choice" not in answer(context, user("q")).extra
