@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from replay.providers.rules import Rules, openai_chat
+from replay.providers.rules import Rules, mistral, openai_chat
 from replay.providers.rules.anthropic import NOT_RENDERED, RULES, UNPROBED
 from replay.providers.rules.page import section
 from replay.render import targets
 from tests.conformance import REPOSITORY
 from tests.unit.replay.providers.anthropic_rows import BAD
+from tests.unit.replay.providers.test_mistral import BAD as BAD_MISTRAL
 from tests.unit.replay.providers.test_openai_chat_rules import BAD as BAD_CHAT
 
 PAGE = REPOSITORY / "docs" / "providers.md"
@@ -94,13 +95,18 @@ Targets so far: {targets}. A later one is a rule table in `replay/providers/rule
 
 This page is made from the tables; tests in the last column are in `tests/unit/replay/providers`: rows of
 `test_anthropic_rules.py` (`test_openai_chat_rules.py`), and the mend's own test in `test_anthropic_render.py`
-(`test_openai_chat_render.py`).
+(`test_openai_chat_render.py`); `test_mistral.py` has both.
 
 """
 
 
 def document() -> str:
     """The page."""
+    nine = tests_of(
+        mistral.RULES,
+        [rules.split() for rules, _, _ in BAD_MISTRAL],
+        {"M1": "test_without_a_mend_the_judge_finds_the_fault", "M3": "test_a_request", "M6": "test_a_request"},
+    )
     anthropic = tests_of(RULES, [list(row.rules) for row in BAD], MENDS)
     chat = tests_of(openai_chat.RULES, [rule.split() for rule, _, _ in BAD_CHAT], CHAT_MENDS)
     return _INTRODUCTION.format(
@@ -111,6 +117,7 @@ def document() -> str:
         [
             section("Anthropic Messages", RULES, anthropic),
             section("OpenAI Chat Completions and its dialects", openai_chat.RULES, chat),
+            section("Mistral", mistral.RULES, nine),
         ]
     )
 
