@@ -16,10 +16,17 @@ from turnledger.cli.front import Failure, emit, json_option, printable
 @click.option("--to", "provider", required=True, metavar="TARGET", help="Whose wire format the request is in.")
 @click.option("--model", help="The model that gets the request; else the one that the request names.")
 @click.option("--api", help="The provider's api, where it has several.")
+@click.option("--dialect", help="The variant of the format, as for `replay`; else by the model's name.")
 @click.option("--prefix", is_flag=True, help="Judge it as the start of a conversation: its end may be open.")
 @json_option
 def lint(
-    file: BinaryIO, provider: str, model: str | None, api: str | None, prefix: bool, as_json: bool
+    file: BinaryIO,
+    provider: str,
+    model: str | None,
+    api: str | None,
+    dialect: str | None,
+    prefix: bool,
+    as_json: bool,
 ) -> None:
     """Judge the request in FILE (one JSON object, `-` for stdin) by a provider's rules.
 
@@ -30,7 +37,7 @@ def lint(
     named = request.get("model")
     if model is None and isinstance(named, str):
         model = named
-    broken = violations(Target(provider, model, api), request, sendable=not prefix)
+    broken = violations(Target(provider, model, api, dialect=dialect), request, sendable=not prefix)
     if as_json:
         found: list[Json] = [dict(one._asdict()) for one in broken]
         emit({"target": provider, "model": model, "violations": found})

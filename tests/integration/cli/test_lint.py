@@ -97,3 +97,20 @@ def test_an_unknown_target_lists_what_there_is() -> None:
     assert answer.exit_code == 1
     assert "acme" in answer.output
     assert "anthropic" in answer.output
+
+
+def test_a_dialect() -> None:
+    calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    request = {
+        "model": "some-model",
+        "messages": [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "c1", "content": "out"},
+        ],
+    }
+    for more, code in ((["--dialect", "kimi"], 3), ([], 0)):
+        options = ["lint", "-", "--to", "openai-chat", *more]
+        answer = CliRunner().invoke(main, options, input=json.dumps(request))
+        assert answer.exit_code == code
+        assert ("O22 at messages.1" in answer.output) == (code == 3)
