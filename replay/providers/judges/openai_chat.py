@@ -185,7 +185,7 @@ def _reasoning(dialect: str, message: JsonObject, calls: bool, where: str) -> It
         yield _found("O26", where, "two names of one field")
     missing = calls and not isinstance(content, str)
     for name, rule in (("deepseek", "O20"), ("kimi", "O22"), ("mimo", "O23")):
-        if dialect == name and (missing or (name == "kimi" and calls and content == "")):
+        if dialect == name and missing:
             yield _found(rule, where, "a tool call without reasoning_content")
 
 

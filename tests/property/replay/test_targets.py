@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ledger.recorded import RecordedEvent
 from replay import Options, Result, replay, targets
 from replay.options import RUNGS
+from replay.providers.openai_dialects import DIALECTS
 from replay.providers.violations import JUDGES, violations
 from tests.property.ledgers import ledgers, orderly_ledgers, recorded
 from tests.property.replay.sources import recorded_by
@@ -41,6 +42,8 @@ def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
     optional: dict[str, st.SearchStrategy[Any]] = {"account": st.just("acme")}
     if provider in ("openai-responses",):
         optional["stored"] = st.booleans()
+    if provider == "openai-chat":
+        optional["dialect"] = st.sampled_from(sorted(DIALECTS))
     if provider == "gemini":
         optional["api"] = st.sampled_from(["google-generative-ai", "vertex"])
     if provider == "ai-sdk":

@@ -15,7 +15,11 @@ _ROLES = {
     "assistant": vendor.ChatCompletionAssistantMessageParam,
     "tool": vendor.ChatCompletionToolMessageParam,
 }
-_BESIDE = ("reasoning_content", "reasoning")  # fields of dialects, which the vendor does not have
+_BESIDE = (
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+)  # fields of dialects, which the vendor does not have
 
 
 def openai_chat_faults(request: Mapping[str, Any]) -> list[str]:

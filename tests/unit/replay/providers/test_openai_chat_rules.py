@@ -60,7 +60,6 @@ BAD: list[tuple[str, str, list[Message]]] = [
     ("O20", "deepseek", [u(), a("x", "1"), t("1")]),
     ("O21", "deepseek-r1", [u(), a("x", reasoning_content="hm"), u()]),
     ("O22", "kimi", [u(), a("x", "1"), t("1")]),
-    ("O22", "kimi", [u(), a("x", "1", reasoning_content=""), t("1")]),
     ("O23", "mimo", [u(), a("x", "1"), t("1")]),
     ("O26", "glm", [u(), a("x", reasoning_content="hm", reasoning="hm"), u()]),
     ("O28", "plain", [u(), a("x", reasoning_content="hm"), u()]),
@@ -77,6 +76,7 @@ GOOD: list[tuple[str, list[Message]]] = [
     ("plain", [u(), a(""), u()]),
     ("deepseek", [u(), a("x", "1", reasoning_content=""), t("1")]),
     ("kimi", [u(), a("x", "1", reasoning_content=" "), t("1")]),
+    ("kimi", [u(), a("x", "1", reasoning_content=""), t("1")]),
     ("kimi", [u(), a("x"), u()]),
     ("glm", [u(), a("x", reasoning_content="hm"), u()]),
 ]
