@@ -18,6 +18,7 @@ from replay.options import Target
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.anthropic_blocks import content_blocks, result_content, system_texts, text_block
+from replay.providers.anthropic_settings import settings
 from replay.providers.anthropic_thinking import PROVIDERS, THINKING, ThinkingGate, Verdict, in_force
 from replay.providers.anthropic_tools import NAME_LIMIT, HostedTools, tool_definitions
 from replay.providers.content import input_object, is_blank, sendable_text
@@ -81,6 +82,9 @@ class _Writing:
             extra["thinking"] = in_force(self._target.thinking, self._written.messages)
             if extra["thinking"] != self._target.thinking:
                 self._note("thinking_off")
+        names = frozenset(str(tool.get("name")) for tool in self._tools)
+        recorded = (self._plan.context or {}).get("settings")
+        extra.update(settings(recorded, extra.get("thinking"), names, self._gate.binds))
         written = self._written
         return Rendered(written.messages, system, written.provenance, self._diagnostics, self._refusal(), extra)
 
