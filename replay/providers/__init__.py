@@ -5,13 +5,11 @@ module here and its line below.
 """
 
 from replay import render as _render
-from replay.providers import ai_sdk, anthropic, mistral, openai_chat, pydantic_ai
+from replay.providers import anthropic, mistral, openai_chat
 from replay.providers.violations import Violation, violations
 
-_render.register("ai-sdk", ai_sdk.render)
 _render.register("anthropic", anthropic.render)
 _render.register("mistral", mistral.render)
 _render.register("openai-chat", openai_chat.render)
-_render.register("pydantic-ai", pydantic_ai.render)
 
 __all__ = ["Violation", "violations"]

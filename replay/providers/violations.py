@@ -10,11 +10,9 @@ from ledger.errors import UnknownTarget
 from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.judges import Violation
-from replay.providers.judges.ai_sdk import judge as judge_ai_sdk
 from replay.providers.judges.anthropic import judge as judge_anthropic
 from replay.providers.judges.mistral import judge as judge_mistral
 from replay.providers.judges.openai_chat import judge as judge_openai_chat
-from replay.providers.judges.pydantic_ai import judge as judge_pydantic_ai
 
 __all__ = ["JUDGES", "Judge", "Violation", "violations"]
 
@@ -32,11 +30,9 @@ class Judge(Protocol):
 
 
 JUDGES: dict[str, Judge] = {
-    "ai-sdk": judge_ai_sdk,
     "anthropic": judge_anthropic,
     "mistral": judge_mistral,
     "openai-chat": judge_openai_chat,
-    "pydantic-ai": judge_pydantic_ai,
 }
 
 
