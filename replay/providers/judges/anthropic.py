@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from ledger.events import Json, JsonObject
 from replay.options import Target
-from replay.providers.judges import Violation
+from replay.providers.judges import Violation, has_surrogates
 from replay.providers.judges.anthropic_original import judge_original
 from replay.providers.judges.anthropic_shape import (
     Blocks,
     blocks_of,
     found,
-    has_surrogates,
     is_object,
     is_server_result,
     judge_message,

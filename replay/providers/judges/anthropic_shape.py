@@ -18,7 +18,6 @@ ROLES = ("user", "assistant", "system")
 CLIENT_ID = re.compile(r"[a-zA-Z0-9_-]+")
 SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,200}")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _THINKING = ("thinking", "redacted_thinking")
 
 # block type -> (keys that must be there with their type, keys that may be)
@@ -115,22 +114,6 @@ def judge_text_blocks(content: Json, where: str) -> Iterator[Violation]:
             yield found("A41", path, "system holds text blocks only")
         else:
             yield from _judge_block(block, path, "system")
-
-
-def has_surrogates(value: Json) -> bool:
-    """True when a string, a key or a value anywhere in it, holds a lone surrogate."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            if not item.isascii() and _SURROGATE.search(item):
-                return True
-        elif isinstance(item, dict):
-            stack.extend(item.keys())
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-    return False
 
 
 def _judge_text(text: str, where: str) -> Iterator[Violation]:

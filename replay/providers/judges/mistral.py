@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ledger.events import Json, JsonObject
 from replay.options import Target
-from replay.providers.judges import Violation
+from replay.providers.judges import Violation, has_surrogates
+from replay.providers.judges.chat import pair_faults, role_of
 from replay.providers.rules.mistral import RULES
 
 _KEYS = {
@@ -44,23 +45,25 @@ def _judge(request: Mapping[str, Json], sendable: bool) -> Iterator[Violation]:
     if not isinstance(messages, list):
         yield _found("S2", "messages", "messages is a list")
         return
-    known: list[tuple[int, JsonObject]] = []
     before = ""
     for at, message in enumerate(messages):
-        if not isinstance(message, dict) or message.get("role") not in _KEYS:
-            yield _found("S2", f"messages.{at}", "there is no such role")
+        role = role_of(message)
+        if role not in _KEYS or not isinstance(message, dict):
+            yield _found("S2", f"messages.{at}", f"there is no role {role!r}")
             continue
-        role = str(message["role"])
         yield from _shape(message, role, f"messages.{at}")
         if role in _NOT_AFTER[before]:
             yield _found("M3", f"messages.{at}", f"role {role} after {before or 'nothing'}")
         before = role
-        known.append((at, message))
-    yield from _pairs(known, sendable)
-    last = known[-1][1] if known else {}
-    if sendable and last.get("role") not in ("user", "tool") and last.get("prefix") is not True:
+    for fault in pair_faults(messages, sendable):
+        yield _found("M2", f"messages.{fault.at}", fault.message)
+    last = messages[-1] if messages else None
+    open_end = isinstance(last, dict) and last.get("prefix") is True
+    if sendable and role_of(last) not in ("user", "tool") and not open_end:
         yield _found("M4", f"messages.{len(messages) - 1}" if messages else "messages", "nothing to answer")
     yield from _tools(request.get("tools"))
+    if has_surrogates(dict(request)):
+        yield _found("S2", "messages", "a lone surrogate")
 
 
 def _shape(message: JsonObject, role: str, where: str) -> Iterator[Violation]:
@@ -80,24 +83,12 @@ def _shape(message: JsonObject, role: str, where: str) -> Iterator[Violation]:
         yield _found("M1", f"{where}.tool_call_id", f"the id {message.get('tool_call_id')!r}")
     if not isinstance(content, str | list | None):
         yield _found("S2", f"{where}.content", "content is a string or a list")
-    for place, text in _texts(content, f"{where}.content"):
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            yield _found("S2", place, "a lone surrogate")
     if isinstance(content, list):
         for at, part in enumerate(content):
             kind = part.get("type") if isinstance(part, dict) else None
             allowed = ("text", "image_url") if role == "user" else ("text",)
             if not isinstance(part, dict) or kind not in allowed or set(part) != {"type", str(kind)}:
                 yield _found("S2", f"{where}.content.{at}", f"a {role} message has no such part")
-
-
-def _texts(content: Json, where: str) -> Iterator[tuple[str, str]]:
-    if isinstance(content, str):
-        yield where, content
-    elif isinstance(content, list):
-        for at, part in enumerate(content):
-            if isinstance(part, dict) and isinstance(text := part.get("text"), str):
-                yield f"{where}.{at}.text", text
 
 
 def _calls(calls: Json, where: str) -> Iterator[Violation]:
@@ -117,37 +108,6 @@ def _calls(calls: Json, where: str) -> Iterator[Violation]:
             yield _found("S2", f"{where}.{at}.function.arguments", "arguments are a string")
         if not _NAME.fullmatch(str(function.get("name"))):
             yield _found("S2", f"{where}.{at}.function.name", f"the name {function.get('name')!r}")
-
-
-def _pairs(messages: list[tuple[int, JsonObject]], sendable: bool) -> Iterator[Violation]:
-    """Calls against the run of results behind them; at the start of a conversation the last may be open."""
-    speaking = [place for place, (_, message) in enumerate(messages) if message["role"] == "assistant"]
-    last = speaking[-1] if speaking else -1
-    while last > 0 and messages[last - 1][1]["role"] == "assistant":
-        last -= 1
-    waiting: list[str] = []
-    asked = 0
-    for place, (at, message) in enumerate(messages):
-        if message["role"] == "tool":
-            name = str(message.get("tool_call_id"))
-            if name in waiting:
-                waiting.remove(name)
-            else:
-                yield _found("M2", f"messages.{at}", f"no call {name} is waiting for it")
-            continue
-        if waiting and (sendable or asked < last):
-            yield _found("M2", f"messages.{messages[asked][0]}", f"calls without a result: {waiting}")
-        waiting = _ids(message.get("tool_calls"))
-        asked = place
-        if len(set(waiting)) != len(waiting):
-            yield _found("M2", f"messages.{at}", "one id for two calls")
-    if waiting and sendable:
-        yield _found("M2", f"messages.{messages[asked][0]}", f"calls without a result: {waiting}")
-
-
-def _ids(calls: Json) -> list[str]:
-    found = calls if isinstance(calls, list) else []
-    return [str(call.get("id")) for call in found if isinstance(call, dict)]
 
 
 def _tools(tools: Json) -> Iterator[Violation]:

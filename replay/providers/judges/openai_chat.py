@@ -1,12 +1,13 @@
 """Judges a request to Chat Completions and its dialects: each message's shape, then calls and their results."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from ledger.errors import BadInput
 from ledger.events import Json, JsonObject
 from replay.options import Target
-from replay.providers.judges import Violation
+from replay.providers.judges import Violation, has_surrogates
+from replay.providers.judges.chat import pair_faults, role_of
 from replay.providers.rules.openai_chat import RULES
 
 _KEYS = {
@@ -25,9 +26,20 @@ _PARTS = {
     "user": {"text": {"text"}, "image_url": {"image_url"}, "input_audio": {"input_audio"}, "file": {"file"}},
 }
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+# Dialect -> what the names of its models hold; the first that fits counts.
+_DIALECTS: dict[str, str] = {
+    "plain": "",
+    "deepseek-r1": "deepseek.*(reasoner|r1)",
+    "deepseek": "deepseek",
+    "kimi": "kimi|moonshot",
+    "mimo": "mimo",
+    "glm": "glm",
+    "minimax": "minimax",
+    "mistral": "stral",
+    "reasoning": "",
+}
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NAME = re.compile(r"[^\s<|\\/>]+")
-_LONE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def judge(
@@ -36,23 +48,22 @@ def judge(
     sendable: bool,
     original: Sequence[Sequence[JsonObject]] | None,  # noqa: ARG001 - nothing is signed here
 ) -> list[Violation]:
-    """Every rule that the request breaks; see `replay.providers.violations`."""
+    """Every rule that the request breaks; see `replay.providers.violations`.
+
+    Raises `BadInput` for a dialect that there is not, listing what there is.
+    """
     return list(_judge(_dialect(target), request, sendable))
 
 
 def _dialect(target: Target) -> str:
-    """What a target's name says of its server; by the names of models, not by what a renderer thinks."""
+    """The dialect of a target: the one it names, else what its model's name says of the server."""
     if target.dialect is not None:
+        if target.dialect not in _DIALECTS:
+            known = ", ".join(_DIALECTS)
+            raise BadInput(problem=f"openai-chat has no dialect {target.dialect!r}; it has: {known}")
         return target.dialect
     model = (target.model or "").lower()
-    if "deepseek" in model:
-        return "deepseek-r1" if "reasoner" in model or "r1" in model.partition("deepseek")[2] else "deepseek"
-    for part, name in (("kimi", "kimi"), ("moonshot", "kimi"), ("mimo", "mimo"), ("glm", "glm")):
-        if part in model:
-            return name
-    if "minimax" in model:
-        return "minimax"
-    return "mistral" if "stral" in model else "plain"
+    return next((name for name, pattern in _DIALECTS.items() if pattern and re.search(pattern, model)), "plain")
 
 
 def _found(rule: str, where: str, message: str) -> Violation:
@@ -64,28 +75,20 @@ def _judge(dialect: str, request: Mapping[str, Json], sendable: bool) -> Iterato
     if not isinstance(messages, list):
         yield _found("O6", "messages", "messages is a list")
         return
-    whole: list[JsonObject] = []
     for at, message in enumerate(messages):
-        where = f"messages.{at}"
-        if not isinstance(message, dict) or message.get("role") not in _KEYS:
-            role = message.get("role") if isinstance(message, dict) else None
-            yield _found("O6", where, f"there is no role {role!r}")
-            whole.append({"role": "?"})
-            continue
-        whole.append(message)
-        yield from _shape(dialect, message, where)
-    yield from _pairs(whole, sendable)
+        if role_of(message) in _KEYS and isinstance(message, dict):
+            yield from _shape(dialect, message, f"messages.{at}")
+        else:
+            yield _found("O6", f"messages.{at}", f"there is no role {role_of(message)!r}")
+    for fault in pair_faults(messages, sendable):
+        yield _found("O2" if fault.kind == "unasked" else "O1", f"messages.{fault.at}", fault.message)
     yield from _tools(request.get("tools"))
     if sendable:
-        talk = [message for message in whole if message["role"] not in ("system", "developer")]
-        if not talk or talk[-1]["role"] not in ("user", "tool"):
-            yield _found("X5", f"messages.{len(whole) - 1}" if whole else "messages", "nothing to answer")
-    if _LONE.search(json.dumps(request)) and _has_surrogate(json.dumps(request, ensure_ascii=False)):
+        talk = [role for role in map(role_of, messages) if role not in ("system", "developer")]
+        if not talk or talk[-1] not in ("user", "tool"):
+            yield _found("X5", f"messages.{len(messages) - 1}" if messages else "messages", "nothing to answer")
+    if has_surrogates(dict(request)):
         yield _found("S1", "messages", "a lone surrogate")
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _shape(dialect: str, message: JsonObject, where: str) -> Iterator[Violation]:
@@ -187,45 +190,6 @@ def _reasoning(dialect: str, message: JsonObject, calls: bool, where: str) -> It
     for name, rule in (("deepseek", "O20"), ("kimi", "O22"), ("mimo", "O23")):
         if dialect == name and missing:
             yield _found(rule, where, "a tool call without reasoning_content")
-
-
-def _ids(message: JsonObject) -> list[str]:
-    calls = message.get("tool_calls")
-    found = [call.get("id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    return [str(one) for one in found]
-
-
-def _pairs(messages: list[JsonObject], sendable: bool) -> Iterator[Violation]:
-    """Each run of tool messages against the calls of the message right before it.
-
-    In the start of a conversation (X8) the calls of the last assistant message may be open, and those of the
-    assistant messages right before it.
-    """
-    waiting: list[str] = []
-    asked = 0
-    roles = [message["role"] for message in messages]
-    open_from = len(roles)
-    if not sendable and "assistant" in roles:
-        open_from -= 1 + roles[::-1].index("assistant")
-        while open_from and roles[open_from - 1] == "assistant":
-            open_from -= 1
-    for at, message in enumerate(messages):
-        where = f"messages.{at}"
-        if message["role"] == "tool":
-            name = str(message.get("tool_call_id"))
-            if name in waiting:
-                waiting.remove(name)
-            else:
-                yield _found("O2", where, f"no call {name} is waiting for it")
-            continue
-        for name in waiting if asked < open_from else ():
-            yield _found("O1", f"messages.{asked}", f"the call {name} has no result right behind it")
-        waiting, asked = _ids(message), at
-        if len(set(waiting)) != len(waiting):
-            yield _found("O1", where, "one id for two calls")
-    if sendable:
-        for name in waiting:
-            yield _found("O1", f"messages.{asked}", f"the call {name} has no result right behind it")
 
 
 def _tools(tools: Json) -> Iterator[Violation]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from ledger.errors import BadInput
+from replay.providers.openai_dialects import DIALECTS
 from replay.providers.rules import Judged
 from replay.providers.rules.openai_chat import RULES
 from replay.providers.violations import violations
@@ -129,3 +131,13 @@ def test_tools() -> None:
     named = {"type": "function", "function": {"name": "a b", "parameters": {}}}
     for tools, rule in (([], "O4"), ([{"name": "x"}], "O6"), ([named], "O7")):
         assert [one.rule for one in violations("openai-chat", {"messages": [u()], "tools": tools})] == [rule]
+
+
+def test_an_unknown_dialect_lists_what_there_is() -> None:
+    with pytest.raises(BadInput, match="no dialect 'acme'; it has: plain, deepseek"):
+        broken("acme", [u()])
+
+
+def test_the_judge_knows_the_renderers_dialects() -> None:
+    for name in DIALECTS:
+        assert broken(name, [u()]) == []
