@@ -6,12 +6,14 @@ refer to state of the account (a container, a server), so they are left out, cal
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 from ledger.events import Json, JsonObject
 from replay.items import Call, HostedResult
 from replay.materialize import Message
 from replay.providers.content import Report
 from replay.providers.names import Names
+from replay.providers.tools import Tool, recorded_tools
 from replay.providers.wire_text import cleaned, is_clean
 
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
@@ -36,47 +38,28 @@ _CLIENT_KEYS = frozenset(
 
 
 def tool_definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
-    """The recorded tools as this format spells them; those of other formats are translated.
-
-    Understood: Anthropic's own (also server tools, kept as they are), `{"name", "parameters"}`, MCP's
-    `{"name", "inputSchema"}`, and OpenAI's `{"type": "function", "function": {...}}`; a list, or an object
-    by name.
-    """
-    if isinstance(tools, dict):
-        tools = [{"name": name, **tool} for name, tool in tools.items() if isinstance(tool, dict)]
-    if not isinstance(tools, list):
-        return []
+    """The recorded tools (`tools.recorded_tools`) as this format spells them; server tools are kept as they
+    are."""
     written = []
-    for tool in tools:
-        definition = _definition(tool, names) if isinstance(tool, dict) else None
-        if definition is None:
-            report("tool_definition_skipped", tool=tool if isinstance(tool, str) else None)
+    for tool in recorded_tools(tools):
+        if isinstance(tool, Tool):
+            written.append(_definition(tool, names))
         else:
-            written.append(definition)
+            report("tool_definition_skipped", tool=tool if isinstance(tool, str) else None)
     return written
 
 
-def _definition(tool: JsonObject, names: Names) -> JsonObject | None:
-    inner = tool.get("function")
-    if isinstance(inner, dict):
-        tool = inner
-    name, kind = tool.get("name"), tool.get("type")
-    if isinstance(kind, str) and kind not in ("custom", "function") and isinstance(name, str):
-        sent = cleaned(tool)  # a server or built-in tool: the provider's own spelling
-        return sent if isinstance(sent, dict) else None
-    schema = next((tool[key] for key in ("input_schema", "parameters", "inputSchema") if key in tool), None)
-    if not isinstance(name, str) or not isinstance(schema, dict):
-        return None
-    definition: JsonObject = {"name": names.sent(name)}
-    description = tool.get("description")
-    if isinstance(description, str) and description:
-        definition["description"] = description
-    definition["input_schema"] = {"type": "object", **schema}
-    if "input_schema" in tool:
-        known = {key: value for key, value in tool.items() if key in _CLIENT_KEYS and value is not None}
+def _definition(tool: Tool, names: Names) -> JsonObject:
+    if tool.schema is None:
+        return cast(JsonObject, cleaned(tool.recorded))
+    definition: JsonObject = {"name": names.sent(tool.name)}
+    if tool.description is not None:
+        definition["description"] = tool.description
+    definition["input_schema"] = {"type": "object", **tool.schema}
+    if "input_schema" in tool.recorded:
+        known = {key: item for key, item in tool.recorded.items() if key in _CLIENT_KEYS and item is not None}
         definition = {**known, **definition}
-    sent = cleaned(definition)
-    return sent if isinstance(sent, dict) else None
+    return cast(JsonObject, cleaned(definition))
 
 
 class HostedTools:

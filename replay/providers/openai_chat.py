@@ -17,7 +17,6 @@ from replay.options import Target
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.anthropic_blocks import system_texts
-from replay.providers.anthropic_tools import tool_definitions
 from replay.providers.content import input_object, is_blank, sendable_text
 from replay.providers.names import Names
 from replay.providers.openai_chat_parts import (
@@ -91,8 +90,7 @@ class ChatWriting:
 
     def rendered(self) -> Rendered:
         system = self._system()
-        told = tool_definitions((self._plan.context or {}).get("tools"), self._names, self._note)
-        tools = definitions(told, self._names, self._note)
+        tools = definitions((self._plan.context or {}).get("tools"), self._names, self._note)
         for message in self._source:
             item = message.item
             if isinstance(item, Entry):

@@ -10,6 +10,7 @@ from replay.parts import canonical
 from replay.providers.content import NO_ERROR_TEXT, Report, is_blank, is_content_list, sendable_text, stand_in
 from replay.providers.media import Media, is_base64, media_of
 from replay.providers.names import Names
+from replay.providers.tools import Tool, recorded_tools
 from replay.providers.wire_text import cleaned, cleaned_text, is_clean
 
 NO_OUTPUT = "[the tool returned nothing]"
@@ -87,22 +88,20 @@ def result_text(content: Json, failed: bool, images: bool, report: Report) -> tu
     return text, moved
 
 
-def definitions(tools: Sequence[JsonObject], names: Names, report: Report) -> list[JsonObject]:
-    """Tools with a name and an input schema as functions; a tool that another provider runs is left out."""
-    written: list[JsonObject] = []
-    taken: set[str] = set()
-    for tool in tools:
-        name, schema = tool.get("name"), tool.get("input_schema")
-        if not isinstance(name, str) or not isinstance(schema, dict) or name in taken:
-            report("tool_definition_skipped", tool=name)
+def definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
+    """The recorded tools as functions; a tool that another provider has itself is left out, and a second one of
+    a name."""
+    written: dict[str, JsonObject] = {}
+    for tool in recorded_tools(tools):
+        if not isinstance(tool, Tool) or tool.schema is None or tool.name in written:
+            report("tool_definition_skipped", tool=tool.name if isinstance(tool, Tool) else None)
             continue
-        taken.add(name)
-        function: JsonObject = {"name": names.sent(name)}
-        if isinstance(description := tool.get("description"), str):
-            function["description"] = description
-        function["parameters"] = cleaned(schema)
-        written.append({"type": "function", "function": function})
-    return written
+        function: JsonObject = {"name": names.sent(tool.name)}
+        if tool.description is not None:
+            function["description"] = cleaned_text(tool.description)
+        function["parameters"] = cleaned({"type": "object", **tool.schema})
+        written[tool.name] = {"type": "function", "function": function}
+    return list(written.values())
 
 
 def reasoning_details(sent: Sequence[Thinking]) -> list[Json]:

@@ -68,6 +68,23 @@ def test_a_step_is_one_message_and_its_results_stand_behind_it() -> None:
     assert found.provenance == [[[1]], [[2]], [[4, 5], [6], [7]], [[9]], [[8]], [[9]]]
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "mistral", "openai-chat"])
+def test_a_renamed_tool_is_called_by_the_name_that_defines_it(provider: str) -> None:
+    tools = [{"name": "a.b", "input_schema": {"type": "object"}}, {"type": "web_search_20250305", "name": "w"}]
+    events = [
+        {"type": "context", "digest": "d", "tools": tools}, user("q"), start("s1"), call("s1", tool_name="a.b"),
+        result(),
+    ]  # fmt: skip
+    found = replay(records(events), "c", {"provider": provider, "model": "m"})
+    assert isinstance(found.extra["tools"], list)
+    (defined,) = (
+        tool.get("function", tool)["name"] for tool in found.extra["tools"] if tool.get("name") != "w"
+    )
+    (message,) = (message for message in found.messages if message["role"] == "assistant")
+    used = message["tool_calls"][0]["function"] if "tool_calls" in message else message["content"][0]  # type: ignore[index]
+    assert used["name"] == defined != "a.b"
+
+
 def test_errors_and_silence_are_said() -> None:
     found = answer(user("q"), start("s1"), call("s1", "c1"), call("s1", "c2"), call("s1", "c3"),
                    result("c1", content="", is_error=True), result("c2", content=""),
