@@ -16,7 +16,7 @@ from replay.diagnostics import Code, Diagnostic, diagnostic, register
 from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message, Origin
 from replay.options import RUNGS, Rung
-from replay.parts import canonical, text_part, told_parts
+from replay.parts import canonical, system_as_user, text_part, told_parts
 
 register(
     Code(
@@ -149,7 +149,7 @@ def _text_only(message: Message, found: list[Diagnostic]) -> Message:
         return Message(message.role, message.item, parts, message.origins)
     if isinstance(message.item, Entry):
         found.append(diagnostic("rung_system_told", message.item.record))
-    tagged = [text_part(f"<system>\n{part['text']}\n</system>") if _says(part) else part for part in parts]
+    tagged = [system_as_user(str(part["text"])) if _says(part) else part for part in parts]
     return Message("user", message.item, tagged, message.origins)
 
 

@@ -17,6 +17,11 @@ def text_part(text: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
+def system_as_user(text: str) -> JsonObject:
+    """A system message as tagged user text, for who has no such role amid the history."""
+    return text_part(f"<system>\n{text}\n</system>")
+
+
 def is_empty_text(block: Json) -> bool:
     """True for a text block without a character: providers refuse it; blank text is not empty."""
     return isinstance(block, dict) and block.get("type") == "text" and block.get("text") == ""

@@ -15,23 +15,19 @@ from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
 from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message, Origin
 from replay.options import Target
+from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
-from replay.providers.anthropic_blocks import content_blocks, result_content, system_texts, text_block
+from replay.providers.anthropic_blocks import content_blocks, result_content
 from replay.providers.anthropic_settings import settings
 from replay.providers.anthropic_thinking import PROVIDERS, THINKING, ThinkingGate, Verdict, in_force
 from replay.providers.anthropic_tools import NAME_LIMIT, HostedTools, tool_definitions
-from replay.providers.content import input_object, is_blank, sendable_text
+from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
 from replay.providers.merging import Merged
 from replay.providers.names import Names
 from replay.providers.ownership import model_of
 from replay.providers.wire_text import is_clean
 from replay.render import Rendered
-
-ANCHOR = "[the conversation starts with the assistant]"
-"""What stands before a history that starts with the assistant (A7)."""
-
-_SYSTEM = "<system>\n{}\n</system>"
 
 
 def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
@@ -100,7 +96,7 @@ class _Writing:
         for entry in self._plan.system:
             self._record = entry.record
             texts += system_texts(cast(Json, entry.parts), self._note)
-        return [text_block(text) for text in dict.fromkeys(texts)]
+        return [text_part(text) for text in dict.fromkeys(texts)]
 
     # -- user side
 
@@ -114,8 +110,7 @@ class _Writing:
         if message.role == "system":
             self._note("system_message_as_user")
             blocks = [
-                text_block(_SYSTEM.format(block["text"])) if block["type"] == "text" else block
-                for block in blocks
+                system_as_user(str(block["text"])) if block["type"] == "text" else block for block in blocks
             ]
         self._gate.new_turn()
         self._write_user(blocks, [entry] * len(blocks))
@@ -231,7 +226,7 @@ class _Writing:
                 if text.isascii():
                     return part
                 self._record = origin.record
-                return text_block(sendable_text(text, self._note))
+                return text_part(sendable_text(text, self._note))
             self._record = origin.record
             self._note("blank_text_skipped")
             return None
@@ -263,7 +258,7 @@ class _Writing:
         if not self._written.messages:
             self._record = self._last_step.record if self._last_step is not None else None
             self._note("assistant_first_anchored")
-            self._written.add("user", [text_block(ANCHOR)], [None])
+            self._written.add("user", [text_part(ANCHOR)], [None])
         self._written.add("assistant", blocks, origins)
 
     def _drop_held(self) -> None:

@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable
 
 from ledger.events import Json, JsonObject
-from replay.providers.media import FILE_TYPES, IMAGE_TYPES
+from replay.parts import text_part
+from replay.providers.media import FILE_TYPES, IMAGE_TYPES, Media, media_of
 from replay.providers.wire_text import cleaned, cleaned_text
 
 Report = Callable[..., None]
@@ -12,6 +13,9 @@ Report = Callable[..., None]
 
 RAW = "_raw"
 """The key under which arguments stand that are no JSON object (X6)."""
+
+ANCHOR = "[the conversation starts with the assistant]"
+"""What stands before a history that starts with the assistant, where that is refused (A7)."""
 
 NO_ERROR_TEXT = "[the tool failed without a message]"
 
@@ -43,6 +47,42 @@ def stand_in(kind: Json, problem: str, report: Report) -> str:
     report("content_stand_in", type=kind, problem=problem)
     label = cleaned_text(kind) if isinstance(kind, str) and not is_blank(kind) else "block"
     return f"[{label} left out: {problem}]"
+
+
+def written_part(
+    part: JsonObject, media: Callable[[Media], JsonObject | str], report: Report
+) -> JsonObject | None:
+    """One part of user content or of a result: text as `{"type": "text", "text"}`, None for blank text.
+
+    `media` spells an image or a file, or says what is wrong with it; what cannot be sent is said in text.
+    """
+    text, kind = part.get("text"), part.get("type")
+    if isinstance(text, str) and kind in ("text", "input_text", "output_text"):
+        if is_blank(text):
+            report("blank_text_skipped")
+            return None
+        if len(part) == 2 and kind == "text" and text.isascii():
+            return part  # most parts: it is as it goes
+        return text_part(sendable_text(text, report))
+    found = media_of(part)
+    written = media(found) if found is not None else None
+    if isinstance(written, dict):
+        return written
+    problem = written or ("it holds neither data nor a URL" if is_media(part) else "a block of another kind")
+    return text_part(stand_in(kind, problem, report))
+
+
+def system_texts(content: Json, report: Report) -> list[str]:
+    """The texts of a recorded system prompt: a string, or blocks; of what is no text its stand-in."""
+    parts: list[Json] = [text_part(content)] if isinstance(content, str) else []
+    if isinstance(content, list):
+        parts = content
+    written = [written_part(part, _no_media, report) for part in parts if isinstance(part, dict)]
+    return [text for part in written if part is not None and isinstance(text := part.get("text"), str)]
+
+
+def _no_media(_media: Media) -> str:
+    return "a system prompt is text"
 
 
 def sendable_text(text: str, report: Report) -> str:

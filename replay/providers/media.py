@@ -5,16 +5,21 @@ data URLs and plain URLs in `url`, `image`, `image_url`, `file`, `file_data`, an
 objects.
 """
 
+import base64
 import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ledger.events import Json, JsonObject
+from replay.providers.wire_text import cleaned_text
 
 MediaKind: TypeAlias = Literal["image", "file"]
 
 IMAGE_TYPES = frozenset({"image", "image_url", "input_image", "image-data", "image-url"})
 FILE_TYPES = frozenset({"file", "document", "input_file", "media", "file-data", "file-url"})
+WEB_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+"""The image types that the providers take."""
+
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(.*)", re.DOTALL)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
@@ -45,6 +50,30 @@ def media_of(block: JsonObject) -> Media | None:
 def is_base64(data: str) -> bool:
     """True for non-empty standard base64 with its padding."""
     return len(data) % 4 == 0 and _BASE64.fullmatch(data) is not None
+
+
+def refused(media: Media) -> str:
+    """What to say of a type that a provider does not take."""
+    return f"{cleaned_text(media.media_type or 'an unknown type')} is not taken here"
+
+
+def image_problem(media: Media) -> str | None:
+    """Why an image's data cannot be sent; None where it can."""
+    if media.media_type not in WEB_IMAGES:
+        return refused(media)
+    return None if media.data is not None and is_base64(media.data) else "its data is not base64"
+
+
+def text_problem(media: Media) -> tuple[str, str | None]:
+    """The text of a text file, and why it cannot be sent; None where it can."""
+    if media.text is not None:
+        text = cleaned_text(media.text)
+    else:
+        try:
+            text = base64.b64decode(media.data or "", validate=True).decode()
+        except ValueError:
+            return "", "its data is not base64 of UTF-8 text"
+    return text, "it is empty" if not text or text.isspace() else None
 
 
 def _media(kind: MediaKind, block: JsonObject, media_type: str | None, name: str | None) -> Media | None:

@@ -14,10 +14,10 @@ from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
 from replay.items import Answer, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
+from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
-from replay.providers.anthropic_blocks import system_texts
-from replay.providers.content import input_object, is_blank, sendable_text
+from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
 from replay.providers.names import Names
 from replay.providers.openai_chat_parts import (
     definitions,
@@ -45,12 +45,6 @@ class CallIds(Protocol):
 
     def known(self, name: str) -> str:
         """What an id that was asked for before is sent as."""
-
-
-ANCHOR = "[the conversation starts with the assistant]"
-"""What stands before a history that starts with the assistant, where the server is strict."""
-
-_SYSTEM = "<system>\n{}\n</system>"
 
 
 def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
@@ -122,7 +116,7 @@ class ChatWriting:
             and all(one["role"] == "system" for one in self._messages)
         ):
             self._note("assistant_first_anchored")
-            self._messages.append({"role": "user", "content": [{"type": "text", "text": ANCHOR}]})
+            self._messages.append({"role": "user", "content": [text_part(ANCHOR)]})
             self._provenance.append([[]])
         if (
             self._between is not None
@@ -147,7 +141,7 @@ class ChatWriting:
                 texts.setdefault(text, [entry.version])
         for text, versions in texts.items():
             self._add({"role": "system", "content": text}, [versions])
-        return [{"type": "text", "text": text} for text in texts]
+        return [text_part(text) for text in texts]
 
     # -- user side
 
@@ -168,8 +162,7 @@ class ChatWriting:
         else:
             self._note("system_message_as_user")
             tagged: list[Json] = [
-                {"type": "text", "text": _SYSTEM.format(part["text"])} if part["type"] == "text" else part
-                for part in parts
+                system_as_user(str(part["text"])) if part["type"] == "text" else part for part in parts
             ]
             self._add({"role": "user", "content": tagged}, versions)
 

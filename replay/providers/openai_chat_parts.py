@@ -1,20 +1,25 @@
 """Content as Chat Completions takes it: user parts, results as text, tool definitions, settings."""
 
-import base64
 import json
 from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
 from replay.items import Thinking
-from replay.parts import canonical
-from replay.providers.content import NO_ERROR_TEXT, Report, is_blank, is_content_list, sendable_text, stand_in
-from replay.providers.media import Media, is_base64, media_of
+from replay.parts import canonical, text_part
+from replay.providers.content import (
+    NO_ERROR_TEXT,
+    Report,
+    is_blank,
+    is_content_list,
+    sendable_text,
+    written_part,
+)
+from replay.providers.media import Media, image_problem, refused, text_problem
 from replay.providers.names import Names
 from replay.providers.tools import Tool, recorded_tools
 from replay.providers.wire_text import cleaned, cleaned_text, is_clean
 
 NO_OUTPUT = "[the tool returned nothing]"
-_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -25,44 +30,31 @@ def json_text(value: JsonObject) -> str:
 
 def user_part(part: JsonObject, images: bool, report: Report) -> JsonObject | None:
     """One part of user content; None for blank text. What cannot be sent is said in text."""
-    text, kind = part.get("text"), part.get("type")
-    if isinstance(text, str) and kind in ("text", "input_text", "output_text"):
-        if is_blank(text):
-            report("blank_text_skipped")
-            return None
-        return {"type": "text", "text": sendable_text(text, report)}
-    media = media_of(part)
-    written = "a block of another kind" if media is None else _media(media, images)
-    if isinstance(written, dict):
-        return written
-    return {"type": "text", "text": stand_in(kind, written, report)}
+    return written_part(part, _media if images else _text_alone, report)
 
 
-def _media(media: Media, images: bool) -> JsonObject | str:
-    if media.text is not None:
-        return "it is empty" if is_blank(media.text) else {"type": "text", "text": cleaned_text(media.text)}
+def _media(media: Media) -> JsonObject | str:
     if media.kind == "file":
         return _file(media)
-    if not images:
-        return "this model takes text only"
     if media.url is not None:
         return {"type": "image_url", "image_url": {"url": cleaned_text(media.url)}}
-    if media.media_type not in _IMAGES:
-        return f"{cleaned_text(media.media_type or 'an unknown type')} is not taken here"
-    if media.data is None or not is_base64(media.data):
-        return "its data is not base64"
-    return {"type": "image_url", "image_url": {"url": f"data:{media.media_type};base64,{media.data}"}}
+    problem = image_problem(media)
+    return problem or {
+        "type": "image_url",
+        "image_url": {"url": f"data:{media.media_type};base64,{media.data}"},
+    }
+
+
+def _text_alone(media: Media) -> JsonObject | str:
+    return _file(media) if media.kind == "file" else "this model takes text only"
 
 
 def _file(media: Media) -> JsonObject | str:
     """A text file is its text; other files are not taken by all servers of this format."""
-    if (media.media_type or "").startswith("text/") and media.data is not None:
-        try:
-            text = base64.b64decode(media.data, validate=True).decode()
-        except ValueError:
-            return "its data is not base64 of UTF-8 text"
-        return "it is empty" if is_blank(text) else {"type": "text", "text": text}
-    return f"{cleaned_text(media.media_type or 'an unknown type')} is not taken here"
+    if media.text is None and not (media.media_type or "").startswith("text/"):
+        return refused(media)
+    text, problem = text_problem(media)
+    return problem or text_part(text)
 
 
 def result_text(content: Json, failed: bool, images: bool, report: Report) -> tuple[str, list[JsonObject]]:

@@ -8,7 +8,7 @@ import pytest
 
 from ledger.errors import BadInput
 from replay import Result, replay
-from replay.providers import openai_chat, openai_chat_parts
+from replay.providers import content, openai_chat, openai_chat_parts
 from replay.providers.names import Names
 from replay.providers.openai_dialects import DIALECTS
 from replay.providers.violations import violations
@@ -83,6 +83,17 @@ def test_a_renamed_tool_is_called_by_the_name_that_defines_it(provider: str) -> 
     (message,) = (message for message in found.messages if message["role"] == "assistant")
     used = message["tool_calls"][0]["function"] if "tool_calls" in message else message["content"][0]  # type: ignore[index]
     assert used["name"] == defined != "a.b"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-chat"])
+def test_an_image_in_a_system_prompt_is_said_in_text(provider: str) -> None:
+    events = [{"type": "system_message", "content": [{"type": "text", "text": "s"}, IMAGE]}, user("q")]
+    found = replay(records(events), "c", {"provider": provider, "model": "m"})
+    assert found.system == [
+        {"type": "text", "text": "s"},
+        {"type": "text", "text": "[image left out: a system prompt is text]"},
+    ]
+    assert codes(found) == ["content_stand_in"]
 
 
 def test_errors_and_silence_are_said() -> None:
@@ -181,9 +192,9 @@ def names_kept(self: Names, name: str) -> str:
          [user("q"), start("s1"), call("s1", tool_name="a.b"), result()], "O7"),
         (lambda patch: patch.setattr(openai_chat, "result_text", lambda content, *_: (content, [])),
          [user("q"), start("s1"), call("s1"), result(content=[IMAGE])], "O5"),
-        (lambda patch: patch.setattr(openai_chat_parts, "sendable_text", lambda text, _: text),
+        (lambda patch: patch.setattr(content, "sendable_text", lambda text, _: text),
          [user("\ud800")], "S1"),
-        (lambda patch: patch.setattr(openai_chat_parts, "_media", lambda media, images: {"type": "image"}),
+        (lambda patch: patch.setattr(openai_chat_parts, "_media", lambda media: {"type": "image"}),
          [user([IMAGE])], "O6"),
         (lambda patch: patch.setattr(openai_chat.ChatWriting, "_results", lambda self, message: None),
          [user("q"), start("s1"), call("s1"), result(), user("r")], "O1"),
