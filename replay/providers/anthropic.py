@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from ledger.events import Json, JsonObject
-from ledger.recorded import RecordedEvent
-from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
+from replay.diagnostics import diagnostic
 from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message, Origin
 from replay.options import Target
@@ -25,6 +24,7 @@ from replay.providers.anthropic_tools import NAME_LIMIT, HostedTools, tool_defin
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
 from replay.providers.merging import Merged
 from replay.providers.names import Names
+from replay.providers.noting import Noting
 from replay.providers.ownership import model_of
 from replay.providers.wire_text import is_clean
 from replay.render import Rendered
@@ -38,20 +38,18 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return _Writing(plan, messages, target).rendered()
 
 
-class _Writing:
+class _Writing(Noting):
     """One render in progress."""
 
     def __init__(self, plan: Plan, messages: Sequence[Message], target: Target) -> None:
+        super().__init__(plan.context_record)
         self._plan = plan
         self._target = target
         self._source = messages
         self._written = Merged()
-        self._diagnostics: list[Diagnostic] = []
         self._held: list[tuple[JsonObject, Thinking]] = []  # thinking at a step's end: what follows decides
         self._held_whole = False  # it is all that its step has
         self._last_step: Step | None = None
-        self._record: RecordedEvent | None = plan.context_record  # what `_note` is about
-        self._step_id: str | None = None
         self._ids = Names()
         self._names = Names(NAME_LIMIT)
         self._tool_names: dict[str, str] = {}
@@ -83,12 +81,6 @@ class _Writing:
         extra.update(settings(recorded, extra.get("thinking"), names, self._gate.binds))
         written = self._written
         return Rendered(written.messages, system, written.provenance, self._diagnostics, self._refusal(), extra)
-
-    def _note(self, code: str, **detail: Json) -> None:
-        if self._record is None:
-            self._diagnostics.append(Diagnostic(code, SEVERITY[code], None, None, None, None, detail))
-        else:
-            self._diagnostics.append(diagnostic(code, self._record, self._step_id, **detail))
 
     def _system(self) -> list[Json]:
         """The context's system prompt, then the system messages before the conversation; equal texts once."""

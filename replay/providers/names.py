@@ -1,41 +1,42 @@
 """Ids and names for providers with a narrow alphabet: a name that fits is kept, any other is made to fit.
 
-A made name is the clean beginning of the recorded one and a digest of the whole. Two recorded names never
+A made name is (the clean beginning of the recorded one and) a digest of the whole. Two recorded names never
 get the same: where one was recorded that looks made, the first in the request keeps it. Nothing depends on
 what comes later.
 """
 
 import hashlib
 import re
+import string
+from collections.abc import Callable
 
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
 _FITS = re.compile(r"[A-Za-z0-9_-]+")
+_NINE = re.compile(r"[a-zA-Z0-9]{9}")
+_DIGITS = string.digits + string.ascii_letters
 _MARK = "-tl"
 _KEPT = 32
 
 
-class Names:
-    """The names of one request: of `[A-Za-z0-9_-]`, one to `limit` characters (64 or more)."""
+class Renamed:
+    """The names of one request, none like another: one that fits is kept, any other is made to fit."""
 
-    def __init__(self, limit: int = 200) -> None:
-        self._limit = limit
+    def __init__(self, fits: Callable[[str], bool], made: Callable[[str], str]) -> None:
+        self._fits = fits
+        self._made = made
         self._sent: dict[str, str] = {}
         self._taken: set[str] = set()
 
     def sent(self, name: str) -> str:
         """What a recorded name is sent as; always the same within a request."""
-        if name.isascii() and name.isidentifier() and _MARK not in name and len(name) <= self._limit:
-            return name  # most names, told without a pattern
         sent = self._sent.get(name)
         if sent is None:
-            fits = len(name) <= self._limit and _FITS.fullmatch(name)
-            sent, attempt = name if fits else _made(name), 0
+            sent, attempt = name if self._fits(name) else self._made(name), 0
             while sent in self._taken:
                 attempt += 1
-                sent = _made(f"{name}\x00{attempt}")
-            if sent != name or _MARK in name:
-                self._taken.add(sent)
-                self._sent[name] = sent
+                sent = self._made(f"{name}\x00{attempt}")
+            self._taken.add(sent)
+            self._sent[name] = sent
         return sent
 
     def known(self, name: str) -> str:
@@ -43,6 +44,39 @@ class Names:
         return self._sent.get(name, name)
 
 
-def _made(name: str) -> str:
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-    return f"{_REFUSED.sub('_', name)[:_KEPT]}{_MARK}{digest}"
+class Names(Renamed):
+    """Names of `[A-Za-z0-9_-]`, one to `limit` characters (64 or more)."""
+
+    def __init__(self, limit: int = 200) -> None:
+        super().__init__(lambda name: len(name) <= limit and _FITS.fullmatch(name) is not None, _marked)
+        self._limit = limit
+
+    def sent(self, name: str) -> str:
+        """What a recorded name is sent as; always the same within a request."""
+        if name.isascii() and name.isidentifier() and _MARK not in name and len(name) <= self._limit:
+            return name  # most names, told without a pattern; no made one is like them
+        return super().sent(name)
+
+
+class NineIds(Renamed):
+    """Names of nine letters and digits, for Mistral (M1)."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda name: _NINE.fullmatch(name) is not None, _nine)
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+
+
+def _marked(name: str) -> str:
+    return f"{_REFUSED.sub('_', name)[:_KEPT]}{_MARK}{_digest(name).hex()[:20]}"
+
+
+def _nine(name: str) -> str:
+    number = int.from_bytes(_digest(name), "big")
+    digits = []
+    for _ in range(9):
+        number, digit = divmod(number, len(_DIGITS))
+        digits.append(_DIGITS[digit])
+    return "".join(digits)

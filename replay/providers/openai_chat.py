@@ -6,11 +6,8 @@ goes back only in a dialect that has a field for it, to the model that made it; 
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from ledger.events import Json, JsonObject
-from ledger.recorded import RecordedEvent
-from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
 from replay.items import Answer, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
@@ -18,7 +15,8 @@ from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
-from replay.providers.names import Names
+from replay.providers.names import Names, Renamed
+from replay.providers.noting import Noting
 from replay.providers.openai_chat_parts import (
     definitions,
     json_text,
@@ -37,16 +35,6 @@ APIS = frozenset({"openai-completions", "openai-chat", "chat", "chat-completions
 ID_LIMIT = NAME_LIMIT = 64
 
 
-class CallIds(Protocol):
-    """What call ids are sent as."""
-
-    def sent(self, name: str) -> str:
-        """What a recorded id is sent as; always the same within a request."""
-
-    def known(self, name: str) -> str:
-        """What an id that was asked for before is sent as."""
-
-
 def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     """The request for `plan`, whose neutral messages are `messages`; pure and append-only.
 
@@ -55,30 +43,21 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return ChatWriting(plan, messages, target, dialect_of(target), Names(ID_LIMIT)).rendered()
 
 
-class ChatWriting:
-    """One render in progress; `between` stands between a result and the user text behind it, on servers
-    that are strict about who follows whom."""
+class ChatWriting(Noting):
+    """One render in progress, in a dialect of the format and with its call ids."""
 
     def __init__(
-        self,
-        plan: Plan,
-        messages: Sequence[Message],
-        target: Target,
-        dialect: Dialect,
-        ids: CallIds,
-        between: str | None = None,
+        self, plan: Plan, messages: Sequence[Message], target: Target, dialect: Dialect, ids: Renamed
     ) -> None:
+        super().__init__(plan.context_record)
         self._plan = plan
         self._source = messages
         self._dialect = dialect
-        self._between = between
-        self._model = model_of(plan.items, target, self._dialect.providers)
-        self._ownership = Ownership(target, self._model, self._dialect.providers, APIS)
+        self._model = model_of(plan.items, target, dialect.providers)
+        self._ownership = Ownership(target, self._model, dialect.providers, APIS)
         self._messages: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
-        self._diagnostics: list[Diagnostic] = []
-        self._record: RecordedEvent | None = plan.context_record  # what `_note` is about
-        self._step: Step | None = None
+        self._last_step: Step | None = None
         self._ids = ids
         self._names = Names(NAME_LIMIT)
 
@@ -102,32 +81,22 @@ class ChatWriting:
             self._messages, system, self._provenance, self._diagnostics, self._refusal(), extra, system_key=None
         )
 
-    def _note(self, code: str, **detail: Json) -> None:
-        if self._record is None:
-            self._diagnostics.append(Diagnostic(code, SEVERITY[code], None, None, None, None, detail))
-        else:
-            step = self._step.step_id if self._step is not None else None
-            self._diagnostics.append(diagnostic(code, self._record, step, **detail))
-
     def _add(self, message: JsonObject, versions: list[list[int]]) -> None:
-        if (
-            self._between is not None
-            and message["role"] == "assistant"
-            and all(one["role"] == "system" for one in self._messages)
-        ):
-            self._note("assistant_first_anchored")
-            self._messages.append({"role": "user", "content": [text_part(ANCHOR)]})
-            self._provenance.append([[]])
-        if (
-            self._between is not None
-            and message["role"] == "user"
-            and self._messages
-            and self._messages[-1]["role"] == "tool"
-        ):
-            self._messages.append({"role": "assistant", "content": self._between})
-            self._provenance.append([[]])
+        if self._dialect.between is not None:
+            self._keep_order(str(message["role"]), self._dialect.between)
         self._messages.append(message)
         self._provenance.append(versions)
+
+    def _keep_order(self, role: str, between: str) -> None:
+        """Puts in what has to stand before a message of `role`."""
+        if role == "assistant" and all(one["role"] == "system" for one in self._messages):
+            self._note("assistant_first_anchored")
+            self._messages.append({"role": "user", "content": [text_part(ANCHOR)]})
+        elif role == "user" and self._messages and self._messages[-1]["role"] == "tool":
+            self._messages.append({"role": "assistant", "content": between})
+        else:
+            return
+        self._provenance.append([[]])
 
     def _system(self) -> list[Json]:
         """The context's system prompt, then the system messages before the conversation; equal texts once."""
@@ -146,7 +115,7 @@ class ChatWriting:
     # -- user side
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step = entry.record, None
+        self._record, self._step_id = entry.record, None
         parts: list[JsonObject] = []
         for part in message.parts:
             written = user_part(part, self._dialect.images, self._note)
@@ -172,8 +141,9 @@ class ChatWriting:
         for origin in message.origins:
             if not isinstance(origin, Answer):
                 continue
-            self._record, self._step = origin.record, origin.call.step
-            text, moved = result_text(origin.content, origin.is_error, self._dialect.images, self._note)
+            self._record, self._step_id = origin.record, origin.call.step.step_id
+            failed = origin.is_error and origin.kind in ("result", "progress")  # stand-ins say it themselves
+            text, moved = result_text(origin.content, failed, self._dialect.images, self._note)
             call_id = self._ids.known(origin.call.id)
             self._add({"role": "tool", "tool_call_id": call_id, "content": text}, [list(origin.versions)])
             behind += moved
@@ -184,7 +154,7 @@ class ChatWriting:
     # -- assistant side
 
     def _assistant(self, step: Step, message: Message) -> None:
-        self._step = step
+        self._last_step, self._step_id = step, step.step_id
         texts: list[str] = []
         text_versions: list[int] = []
         calls: list[Json] = []
@@ -243,7 +213,7 @@ class ChatWriting:
             elif self._dialect.field is None:
                 self._note("reasoning_not_taken", dialect=self._dialect.name)
             elif is_blank(thinking.event.text):
-                self._note("unsigned_thinking_skipped")
+                self._note("blank_text_skipped")
             else:
                 sent.append(thinking)
         return "\n\n".join(cleaned_text(one.event.text) for one in sent), sent
@@ -263,6 +233,7 @@ class ChatWriting:
         last = next((one for one in reversed(self._messages) if one["role"] != "system"), None)
         if last is not None and last["role"] in ("user", "tool"):
             return None
-        self._record = self._step.record if self._step is not None else self._record
+        if self._last_step is not None:
+            self._record, self._step_id = self._last_step.record, self._last_step.step_id
         self._note("nothing_to_answer")
         return False

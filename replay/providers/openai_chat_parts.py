@@ -58,7 +58,10 @@ def _file(media: Media) -> JsonObject | str:
 
 
 def result_text(content: Json, failed: bool, images: bool, report: Report) -> tuple[str, list[JsonObject]]:
-    """A result as the text of a tool message, and its images, which stand behind the run of results (O5)."""
+    """A result as the text of a tool message, and its images, which stand behind the run of results (O5).
+
+    The text of a result that `failed` says so: the format has no field for it.
+    """
     moved: list[JsonObject] = []
     if isinstance(content, str):
         text = sendable_text(content, report)
@@ -75,7 +78,7 @@ def result_text(content: Json, failed: bool, images: bool, report: Report) -> tu
         text = sendable_text(canonical(content), report)
     if is_blank(text):
         text = NO_ERROR_TEXT if failed else NO_OUTPUT
-    elif failed and not text.startswith("["):
+    elif failed:
         text = f"[error] {text}"
     return text, moved
 

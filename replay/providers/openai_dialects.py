@@ -27,6 +27,8 @@ class Dialect:
     `fill` says which assistant messages must have the field even when no reasoning was recorded (`filler`
     stands there then). `images` and `late_system`: whether user messages hold images, and whether system
     messages may stand amid the history. `details`: structured reasoning goes back beside the field (O26).
+    `between`: on servers that are strict about who follows whom, what the assistant says between a result and
+    a user message; its own first message is then preceded by one of the user.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Dialect:
     images: bool = True
     late_system: bool = True
     details: bool = False
+    between: str | None = None
 
 
 _PLAIN = Dialect("plain", frozenset({"openai", "openai-chat", "azure", "azure-openai"}))

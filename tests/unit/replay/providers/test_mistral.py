@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay import Result, replay
-from replay.providers import mistral
+from replay.providers import mistral, names
+from replay.providers.names import NineIds
+from replay.providers.openai_dialects import DIALECTS
 from replay.providers.rules.mistral import RULES
 from replay.providers.violations import violations
 from tests.unit.replay.providers.mistral_validator import mistral_faults
@@ -119,16 +121,19 @@ def test_a_request() -> None:
 
 @given(st.lists(st.text(max_size=12) | st.sampled_from([ID, OTHER, "", "null"])))
 def test_ids_stay_apart(names: list[str]) -> None:
-    ids = mistral.NineIds()
+    ids = NineIds()
     sent = {name: ids.sent(name) for name in names}
     assert len(set(sent.values())) == len(sent)
     assert all(len(one) == 9 and one.isalnum() and one.isascii() for one in sent.values())
     assert all(ids.known(name) == one == ids.sent(name) for name, one in sent.items())
 
 
-@pytest.mark.parametrize(("attribute", "value", "rule"), [("BETWEEN", None, "M3"), ("_made", str, "M1")])
+@pytest.mark.parametrize(
+    ("place", "attribute", "value", "rule"),
+    [(mistral, "DIALECT", DIALECTS["mistral"], "M3"), (names, "_nine", str, "M1")],
+)
 def test_without_a_mend_the_judge_finds_the_fault(
-    attribute: str, value: Any, rule: str, monkeypatch: pytest.MonkeyPatch
+    place: Any, attribute: str, value: Any, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mistral, attribute, value)
+    monkeypatch.setattr(place, attribute, value)
     assert rule in [one.rule for one in violations(TARGET, replay(records(HISTORY), "c", TARGET).request)]

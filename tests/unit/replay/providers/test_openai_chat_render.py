@@ -8,6 +8,7 @@ import pytest
 
 from ledger.errors import BadInput
 from replay import Result, replay
+from replay.items import NO_RESULT
 from replay.providers import content, openai_chat, openai_chat_parts
 from replay.providers.names import Names
 from replay.providers.openai_dialects import DIALECTS
@@ -97,11 +98,23 @@ def test_an_image_in_a_system_prompt_is_said_in_text(provider: str) -> None:
 
 
 def test_errors_and_silence_are_said() -> None:
-    found = answer(user("q"), start("s1"), call("s1", "c1"), call("s1", "c2"), call("s1", "c3"),
-                   result("c1", content="", is_error=True), result("c2", content=""),
-                   result("c3", content="gone", is_error=True))  # fmt: skip
-    contents = [message["content"] for message in found.messages if message["role"] == "tool"]
-    assert contents == ["[the tool failed without a message]", "[the tool returned nothing]", "[error] gone"]
+    found = answer(
+        user("q"),
+        start("s1"),
+        *(call("s1", name) for name in ("c1", "c2", "c3", "c4", "c5")),
+        result("c1", content="", is_error=True),
+        result("c2", content=""),
+        result("c3", content="gone", is_error=True),
+        result("c4", content=[3], is_error=True),
+        user("r", turn="t2"),
+    )
+    assert [message["content"] for message in found.messages if message["role"] == "tool"] == [
+        "[the tool failed without a message]",
+        "[the tool returned nothing]",
+        "[error] gone",
+        "[error] [3]",
+        NO_RESULT,
+    ]
 
 
 def turn_of(provider: str, model: str) -> list[dict[str, Any]]:
