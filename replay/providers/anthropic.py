@@ -26,6 +26,7 @@ from replay.providers.merging import Merged
 from replay.providers.names import Names
 from replay.providers.noting import Noting
 from replay.providers.ownership import model_of
+from replay.providers.settings import settings_in
 from replay.providers.wire_text import is_clean
 from replay.render import Rendered
 
@@ -76,9 +77,8 @@ class _Writing(Noting):
             extra["thinking"] = in_force(self._target.thinking, self._written.messages)
             if extra["thinking"] != self._target.thinking:
                 self._note("thinking_off")
-        names = frozenset(str(tool.get("name")) for tool in self._tools)
-        recorded = (self._plan.context or {}).get("settings")
-        extra.update(settings(recorded, extra.get("thinking"), names, self._gate.binds))
+        recorded = settings_in(self._plan.context)
+        extra |= settings(recorded, extra.get("thinking"), self._tools, self._names, self._gate.binds)
         written = self._written
         return Rendered(written.messages, system, written.provenance, self._diagnostics, self._refusal(), extra)
 

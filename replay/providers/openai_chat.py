@@ -23,7 +23,6 @@ from replay.providers.openai_chat_parts import (
     reasoning_details,
     result_text,
     settings_of,
-    tool_choice_of,
     user_part,
 )
 from replay.providers.openai_dialects import Dialect, dialect_of
@@ -75,8 +74,7 @@ class ChatWriting(Noting):
         extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
         if tools:
             extra["tools"] = list(tools)
-            extra |= tool_choice_of(self._plan.context)
-        extra |= settings_of(self._plan.context)
+        extra |= settings_of(self._plan.context, tools=bool(tools))
         return Rendered(
             self._messages, system, self._provenance, self._diagnostics, self._refusal(), extra, system_key=None
         )

@@ -16,6 +16,7 @@ from replay.providers.content import (
 )
 from replay.providers.media import Media, image_problem, refused, text_problem
 from replay.providers.names import Names
+from replay.providers.settings import counts, numbers, settings_in
 from replay.providers.tools import Tool, recorded_tools
 from replay.providers.wire_text import cleaned, cleaned_text, is_clean
 
@@ -114,25 +115,13 @@ def reasoning_details(sent: Sequence[Thinking]) -> list[Json]:
     return whole
 
 
-def tool_choice_of(context: JsonObject | None) -> JsonObject:
-    """The recorded choice among tools; only for a request that declares some. One tool by name is not kept."""
-    given = (context or {}).get("settings")
-    choice = given.get("tool_choice") if isinstance(given, dict) else None
-    return {"tool_choice": choice} if choice in ("auto", "none", "required") else {}
-
-
-def settings_of(context: JsonObject | None) -> JsonObject:
-    """The recorded settings that this format has, where their values are what it takes."""
-    given = (context or {}).get("settings")
-    if not isinstance(given, dict):
-        return {}
-    kept: JsonObject = {}
-    for name, least, most in (("temperature", 0, 2), ("top_p", 0, 1)):
-        value = given.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
-            kept[name] = value
-    for name in ("max_tokens", "max_completion_tokens"):
-        value = given.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            kept[name] = value
+def settings_of(context: JsonObject | None, *, tools: bool) -> JsonObject:
+    """The recorded settings that this format has; a choice among tools only for a request that declares
+    `tools`. One tool by name is not kept."""
+    given = settings_in(context)
+    kept = numbers(given, {"temperature": (0, 2), "top_p": (0, 1)})
+    kept |= counts(given, "max_tokens", "max_completion_tokens")
+    choice = given.get("tool_choice")
+    if tools and isinstance(choice, str) and choice in ("auto", "none", "required"):
+        kept["tool_choice"] = choice
     return kept

@@ -38,6 +38,27 @@ blocks = st.lists(
     max_size=3,
 )
 contents = texts | blocks
+tool_lists = json_values | st.lists(
+    st.builds(
+        lambda name, schema: {"name": name, schema: {"type": "object"}},
+        st.sampled_from(["shell", "read_file", "a.b", "", "x" * 70]),
+        st.sampled_from(["input_schema", "parameters", "inputSchema", "nothing"]),
+    ),
+    max_size=3,
+)
+request_settings = json_values | st.fixed_dictionaries(
+    {},
+    optional={
+        "max_tokens": st.integers(-1, 9) | json_values,
+        "temperature": st.sampled_from([0, 0.5, 1, 2, 3]) | json_values,
+        "tool_choice": json_values
+        | st.sampled_from(["auto", "required"])
+        | st.fixed_dictionaries(
+            {"type": st.sampled_from(["auto", "none", "any", "tool", "x"])},
+            optional={"name": st.sampled_from(["shell", "a.b", "gone"])},
+        ),
+    },
+)
 optional_flags = st.sampled_from([None, None, None, True, False])
 states = st.one_of(
     json_values,
@@ -105,7 +126,14 @@ _ANY: dict[str, st.SearchStrategy[EventDict]] = {
         "system_message", **_envelope(turn_id=st.sampled_from((None, "t1")), content=contents)
     ),
     "context": _event(
-        "context", **_envelope(turn_id=st.none(), digest=texts, system=json_values, tools=json_values)
+        "context",
+        **_envelope(
+            turn_id=st.none(),
+            digest=texts,
+            system=json_values,
+            tools=tool_lists,
+            settings=request_settings,
+        ),
     ),
     "tool_approval": _event(
         "tool_approval",

@@ -13,6 +13,7 @@ from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.judges import Violation, has_surrogates
 from replay.providers.judges.anthropic_original import judge_original
+from replay.providers.judges.anthropic_settings import judge_settings
 from replay.providers.judges.anthropic_shape import (
     Blocks,
     blocks_of,
@@ -81,6 +82,7 @@ def _judge(
     if has_surrogates([request.get("system"), request.get("tools")]):
         yield found("S1", "system, tools", "no low surrogate in string")
     yield from _judge_cache_points(request)
+    yield from judge_settings(target.model, request)
     runs = _runs(messages)
     if sendable and not messages:
         yield found("A41", "messages", "at least one message is required")

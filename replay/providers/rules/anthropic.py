@@ -292,6 +292,15 @@ RULES = table(
         "L",
     ),
     Rule(
+        "A27",
+        "no forced tool beside manual thinking, and none on the newest models; a choice names a declared tool",
+        "Thinking may not be enabled when tool_choice forces tool use.",
+        "leave the choice out",
+        _WORKFLOWS,
+        "D",
+        note="one thinking configuration a turn cannot be seen in a request",
+    ),
+    Rule(
         "A29",
         "thinking blocks carry no cache_control and stand in assistant messages only",
         "Extra inputs are not permitted",
@@ -371,6 +380,6 @@ UNPROBED = frozenset({"A3", "A11d", "A33", "S1"})
 """Rules that no recorded live probe confirms: a guess is never read as a fact (specs/providers.md 11)."""
 
 NOT_RENDERED = frozenset(
-    {"A12", "A14", "A15", "A16", "A17", "A27", "A28", "A35", "A36", "A37", "A38", "A39", "A42", "A43", "A44"}
+    {"A12", "A14", "A15", "A16", "A17", "A28", "A35", "A36", "A37", "A38", "A39", "A42", "A43", "A44"}
 )
 """Rules of specs/providers.md about request settings or features that are neither written nor judged here."""

@@ -8,6 +8,8 @@ from typing import Any
 Json = Any
 MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
 SEARCH = {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}
+READ = {"tools": [{"name": "read", "input_schema": {"type": "object"}}]}
+FORCED = {"tool_choice": {"type": "any"}}
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 
 
@@ -167,6 +169,13 @@ BAD = [
     bad("A25", "text before thinking", u("q"), a("x", th(), "z"), u("y"), extra=MANUAL),
     bad("A9+A26", "thinking at the end", u("q"), a(th())),
     bad("A9+A26", "redacted thinking at the end", u("q"), a("x", REDACTED)),
+    bad("A27", "a forced tool beside manual thinking", u("q"), extra={**READ, **MANUAL, **FORCED}),
+    bad("A27", "a forced tool for a new model", u("q"), extra={**READ, **FORCED}, model="claude-opus-5-5"),
+    bad("A27", "a choice without tools", u("q"), extra={"tool_choice": {"type": "auto"}}),
+    bad(
+        "A27", "a tool that is not there", u("q"), extra={**READ, "tool_choice": {"type": "tool", "name": "x"}}
+    ),
+    bad("A27", "no choice at all", u("q"), extra={**READ, "tool_choice": "any"}),
     bad("A29", "a cache point on thinking", u("q"), a(th(cache_control={"type": "ephemeral"}), "x"), u("y")),
     bad("A29", "thinking of the user", u("q", th())),
     bad("A30", "an image in an error", u("q"), a(tu()), u(tr(content=[x(), PNG], is_error=True))),
@@ -281,6 +290,8 @@ GOOD = [
     good("A25", "thinking first", u("q"), a(th(), "x", th(), "z"), u("y"), extra=MANUAL),
     good("A26", "thinking alone amid the history", u("q"), a(th()), u("y")),
     good("A26", "a thinking tail amid the history", u("q"), a("x", th()), u("y")),
+    good("A27", "a forced tool, no thinking", u("q"), extra={**READ, **FORCED}, model="claude-opus-4-5"),
+    good("A27", "a free choice", u("q"), extra={**READ, **MANUAL, "tool_choice": {"type": "auto"}}),
     good("A29", "a cache point on text", u({**x(), "cache_control": {"type": "ephemeral"}})),
     good("A30", "text in an error", u("q"), a(tu()), u(tr(content=[x()], is_error=True), PNG)),
     good("A31+A30", "an image in a result", u("q"), a(tu()), u(tr(content=[x(), PNG]))),

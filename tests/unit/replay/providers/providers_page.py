@@ -46,6 +46,7 @@ MENDS = {
     "A24": "test_manual_thinking_goes_off_when_the_open_loop_did_not_start_with_it",
     "A25": "test_manual_thinking_comes_first_in_its_message_or_not_at_all",
     "A26": "test_a_thinking_only_step_stays_before_a_user_message_and_goes_before_another_step",
+    "A27": "test_a_forced_tool_goes_only_where_it_is_taken",
     "A29": "test_cache_points_are_not_carried_over",
     "A30": "test_an_error_result_holds_text_and_its_images_stand_behind_the_results",
     "A31": "test_results_are_strings_or_blocks",
@@ -95,6 +96,7 @@ Targets so far: {targets}. A later one is a rule table in `replay/providers/rule
 
 This page is made from the tables; tests in the last column are in `tests/unit/replay/providers`: rows of
 `test_anthropic_rules.py` (`test_openai_chat_rules.py`), and the mend's own test in `test_anthropic_render.py`
+or `test_anthropic_settings.py`
 (`test_openai_chat_render.py`); `test_mistral.py` has both.
 
 """

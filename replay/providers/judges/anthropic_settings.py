@@ -1,0 +1,34 @@
+"""What stands beside the messages of an Anthropic request, as far as it makes a history be refused: A27."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ledger.events import Json
+from replay.providers.judges import Violation
+from replay.providers.judges.anthropic_shape import found, is_object
+
+_NEVER_FORCED = re.compile(
+    r"claude-(?:(?:opus|sonnet|haiku)-(?:5-[5-9]|[6-9])|(?:fable|mythos)-(?:5-[1-9]|[6-9]))(?![0-9])"
+)
+
+
+def judge_settings(model: str | None, request: Mapping[str, Json]) -> Iterator[Violation]:
+    """A27: a tool forced beside manual thinking or on a model that takes none; a choice of no declared tool."""
+    choice, thinking = request.get("tool_choice"), request.get("thinking")
+    if choice is None:
+        return
+    kind = choice.get("type") if is_object(choice) else None
+    if not is_object(choice) or kind not in ("auto", "none", "any", "tool"):
+        yield found("A27", "tool_choice", "tool_choice is of type auto, none, any or tool")
+        return
+    tools = request.get("tools")
+    names = [tool.get("name") for tool in tools if is_object(tool)] if isinstance(tools, list) else []
+    if kind in ("any", "tool"):
+        if is_object(thinking) and thinking.get("type") == "enabled":
+            yield found("A27", "tool_choice", "thinking may not be enabled when tool_choice forces tool use")
+        elif _NEVER_FORCED.match(model or ""):
+            yield found("A27", "tool_choice", "tool_choice forces tool use, which this model does not take")
+    if not names:
+        yield found("A27", "tool_choice", "tool_choice may only be specified while providing tools")
+    elif kind == "tool" and choice.get("name") not in names:
+        yield found("A27", "tool_choice.name", "the tool is not among tools")
