@@ -62,7 +62,7 @@ class Difference:
 
 def difference(left: Result, right: Result) -> Difference | None:
     """Where two renders part; None exactly when their fingerprints are equal. Pure."""
-    return _first(_beside(left), left.messages, left, _beside(right), right.messages, right)
+    return _first(left.beside, left.messages, left, right.beside, right.messages, right)
 
 
 def difference_from(captured: JsonObject, rendered: Result) -> Difference | None:
@@ -80,11 +80,6 @@ def difference_from(captured: JsonObject, rendered: Result) -> Difference | None
     compared = {*ours, "tools", rendered.system_key or "tools"}
     theirs = {name: value for name, value in captured.items() if name in compared}
     return _first(theirs, messages, None, ours, rendered.messages, rendered)
-
-
-def _beside(result: Result) -> JsonObject:
-    """What the first fingerprint is made of."""
-    return {"system": result.system, "context": result.context, **result.extra}
 
 
 def _first(

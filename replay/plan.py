@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ledger.events import Context, JsonObject, Retraction
+from ledger.events import Context, JsonObject
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import Diagnostic
 from replay.items import Call, Entry, Item, Step, Turn
@@ -80,20 +80,8 @@ def plan(events: Iterable[RecordedEvent], options: Options = Options()) -> Plan:
         settling.findings.diagnostics,
         settling.answers.pending,
         reading.turns,
-        _standing(reading),
+        [record for record in reading.notes if not settling.findings.gone(record)],
     )
-
-
-def _standing(reading: Reading) -> list[RecordedEvent]:
-    if not (reading.notes and reading.retractions):
-        return reading.notes
-    named = {
-        name
-        for record in reading.retractions
-        if isinstance(event := record.event, Retraction)
-        for name in event.event_ids or ()
-    }
-    return [record for record in reading.notes if record.event_id not in named]
 
 
 def _context(record: RecordedEvent) -> JsonObject:

@@ -1,6 +1,6 @@
 """The seam between a plan and the wire formats: a registry of renderers, the neutral form among them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -40,11 +40,26 @@ Renderer: TypeAlias = Callable[[Plan, Sequence[Message], Target], Rendered]
 """Gets the plan, its neutral messages (read-only, also inside) and the target; pure."""
 
 _RENDERERS: dict[str, Renderer] = {}
+_BY_API: dict[str, str] = {}
+_BY_PROVIDER: dict[str, str] = {}
 
 
-def register(provider: str, renderer: Renderer) -> None:
-    """Name the renderer for `Target.provider == provider`; a provider module does it once, when imported."""
+def register(
+    provider: str, renderer: Renderer, apis: Iterable[str] = (), providers: Iterable[str] = ()
+) -> None:
+    """Name the renderer for `Target.provider == provider`; a provider module does it once, when imported.
+
+    `apis` are the names under which runtimes record the wire format, `providers` those of providers that have
+    no other.
+    """
     _RENDERERS[provider] = renderer
+    _BY_API.update(dict.fromkeys(apis, provider))
+    _BY_PROVIDER.update(dict.fromkeys(providers, provider))
+
+
+def target_named(provider: str | None, api: str | None) -> str | None:
+    """The target (`Target.provider`) whose format a step's api or provider names; None where none is known."""
+    return _BY_API.get(api) if api is not None else _BY_PROVIDER.get(provider or "")
 
 
 def targets() -> list[str]:

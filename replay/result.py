@@ -57,6 +57,11 @@ class Result:
         return self.fingerprints[-1] if self.fingerprints else None
 
     @property
+    def beside(self) -> JsonObject:
+        """What the first fingerprint is made of: all that is sent beside the messages, and the context."""
+        return {"system": self.system, "context": self.context, **self.extra}
+
+    @property
     def request(self) -> JsonObject:
         """The body to send, as one JSON object (`max_tokens` and the like are the caller's)."""
         system: JsonObject = {self.system_key: self.system} if self.system and self.system_key else {}
@@ -129,6 +134,5 @@ def replay(
         system_key=rendered.system_key,
     )
     if options.fingerprints:
-        beside: JsonObject = {"system": rendered.system, "context": planned.context, **rendered.extra}
-        result.fingerprints = fingerprints(beside, result.messages)
+        result.fingerprints = fingerprints(result.beside, result.messages)
     return result

@@ -12,36 +12,12 @@ from ledger.errors import BadInput
 from ledger.events import JsonObject, StepStart
 from ledger.recorded import RecordedEvent
 from replay.options import Options, Target
-from replay.render import targets
+from replay.render import target_named, targets
 from replay.result import Result, replay
 
 Verdict: TypeAlias = Literal["same", "different", "unknown_target"]
 
 EARLIER = 20  # versions before a step's start that are tried for a request that differs
-
-_APIS = {
-    "anthropic-messages": "anthropic",
-    "anthropic.messages": "anthropic",
-    "messages": "anthropic",
-    "bedrock-converse-stream": "bedrock",
-    "chat-completions": "openai-chat",
-    "google-generative-ai": "gemini",
-    "mistral-conversations": "mistral",
-    "openai-completions": "openai-chat",
-    "openai-responses": "openai-responses",
-    "openai.chat": "openai-chat",
-    "openai.responses": "openai-responses",
-    "responses": "openai-responses",
-    "vertex": "gemini",
-}
-_PROVIDERS = {
-    "amazon-bedrock": "bedrock",
-    "anthropic": "anthropic",
-    "google": "gemini",
-    "google-vertex": "gemini",
-    "mistral": "mistral",
-}
-"""Where the api was not recorded: providers with one wire format."""
 
 
 @dataclass(slots=True)
@@ -86,7 +62,7 @@ def target_of(event: StepStart) -> JsonObject | None:
     given = event.fields.get("request_target")
     if isinstance(given, dict):
         return given
-    provider = _APIS.get(event.api or "") if event.api is not None else _PROVIDERS.get(event.provider or "")
+    provider = target_named(event.provider, event.api)
     return None if provider is None else {"provider": provider, "model": event.model}
 
 

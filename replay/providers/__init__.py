@@ -6,10 +6,11 @@ module here and its line below.
 
 from replay import render as _render
 from replay.providers import anthropic, mistral, openai_chat
+from replay.providers.anthropic_thinking import APIS, PROVIDERS
 from replay.providers.violations import Violation, violations
 
-_render.register("anthropic", anthropic.render)
-_render.register("mistral", mistral.render)
-_render.register("openai-chat", openai_chat.render)
+_render.register("anthropic", anthropic.render, APIS, PROVIDERS)
+_render.register("mistral", mistral.render, mistral.APIS, mistral.DIALECT.providers)
+_render.register("openai-chat", openai_chat.render, openai_chat.APIS)
 
 __all__ = ["Violation", "violations"]

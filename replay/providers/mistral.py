@@ -16,6 +16,7 @@ from replay.providers.openai_chat import ChatWriting
 from replay.providers.openai_dialects import DIALECTS
 from replay.render import Rendered
 
+APIS = frozenset({"mistral-conversations"})
 DIALECT = replace(DIALECTS["mistral"], between=".")
 
 

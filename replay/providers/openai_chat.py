@@ -30,7 +30,7 @@ from replay.providers.ownership import Ownership, model_of
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered
 
-APIS = frozenset({"openai-completions", "openai-chat", "chat", "chat-completions"})
+APIS = frozenset({"openai-completions", "openai-chat", "chat", "chat-completions", "openai.chat"})
 ID_LIMIT = NAME_LIMIT = 64
 
 

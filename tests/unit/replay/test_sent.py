@@ -72,9 +72,21 @@ def test_only_the_last_ones_when_asked() -> None:
     assert sent(records, "c", last=0) == []
 
 
-def test_api_comes_before_provider() -> None:
-    records = talk(start("x", provider="openai", api="openai-responses"), start("x", api=None))
-    assert [target_of(record.event) for record in records] == [  # type: ignore[arg-type]
-        {"provider": "openai-responses", "model": "big"},
-        TARGET,
-    ]
+@pytest.mark.parametrize(
+    ("provider", "api", "target"),
+    [
+        ("anthropic", "openai-completions", "openai-chat"),
+        ("anthropic", "openai-responses", None),
+        ("anthropic", None, "anthropic"),
+        ("mistral", None, "mistral"),
+        ("openai", None, None),
+        (None, "messages", "anthropic"),
+        (None, None, None),
+    ],
+)
+def test_api_comes_before_provider(provider: str | None, api: str | None, target: str | None) -> None:
+    [record] = talk(start("x", provider=provider, api=api))
+    named = None if target is None else {"provider": target, "model": "big"}
+    assert target_of(record.event) == named  # type: ignore[arg-type]
+    [one] = sent([record], "c")
+    assert (one.verdict == "unknown_target") == (target is None)
