@@ -63,6 +63,7 @@ class _Pass:
         self._hoist = options.late_results == "hoist"
         self._found: list[PrefixChange] = []
         self._steps: dict[tuple[str, str], _Step] = {}
+        self._steps_of: dict[str, list[_Step]] = {}  # by turn id
         self._latest: dict[str, _Step] = {}  # by step id
         self._replaced: list[_Step] = []
         self._turns: dict[str, int] = {}
@@ -128,6 +129,7 @@ class _Pass:
         step = self._steps.get(key)
         if step is None:
             step = self._steps[key] = self._latest[event.step_id] = _Step(event.turn_id, record.version)
+            self._steps_of.setdefault(event.turn_id, []).append(step)
             self._last = record.version
         return step
 
@@ -136,6 +138,7 @@ class _Pass:
         for other in self._replaced:  # an attempt that had come back goes again
             if other.back and other.blocks and other.turn_id == turn_id and other is not step:
                 self._changed(record, other.version, "an attempt is replaced again")
+                other.back = False
         if step is not None:
             self._changed(record, step.version, "it came to a step after a later one had begun")
             step.blocks = True
@@ -177,11 +180,10 @@ class _Pass:
         elif event.turn_id is not None:
             self._ended.add(event.turn_id)
         for step in self._replaced:
-            own = step.turn_id == event.turn_id
-            if own != isinstance(event, UserMessage) and not any(
-                one.blocks and one.turn_id == step.turn_id and one.version > step.version
-                for one in self._steps.values()
-            ):
+            over = (step.turn_id == event.turn_id) != isinstance(event, UserMessage)
+            if step.back or not over:
+                continue
+            if not any(one.blocks and one.version > step.version for one in self._steps_of[step.turn_id]):
                 step.back = True
                 if step.blocks:
                     self._changed(record, step.version, "an attempt came back: nothing replaced it")

@@ -39,7 +39,7 @@ _SIGNATURES = ("c2ln", "U0lHTkFUVVJF", "")
 _ITEMS = ("rs_1", "rs_2", "msg_1", "fc_1", "", "x y", "r" * 80)
 
 
-def _opaque(draw: st.DrawFn, kind: str) -> Any:
+def _opaque(draw: st.DrawFn) -> Any:
     """What an adapter of some provider would have put beside a block; also what none would."""
     signature = draw(st.sampled_from(_SIGNATURES))
     item = draw(st.sampled_from(_ITEMS))
@@ -61,7 +61,7 @@ def _opaque(draw: st.DrawFn, kind: str) -> Any:
         "no object",
         [{"type": "reasoning.text", "text": "x", "signature": signature}],
     ]
-    return draw(st.sampled_from(shapes)) if kind else None
+    return draw(st.sampled_from(shapes))
 
 
 _BLOCKS = ("thinking_complete", "text_complete", "tool_start")
@@ -83,7 +83,7 @@ def recorded_by(draw: st.DrawFn, ledgers: st.SearchStrategy[Sequence[Event]]) ->
             if source.api is not None and draw(st.integers(0, 3)):
                 changed["api"] = source.api
         elif opaque and event["type"] in _BLOCKS and draw(st.booleans()):
-            metadata = _opaque(draw, event["type"])
+            metadata = _opaque(draw)
             if metadata is not None:
                 changed["provider_metadata"] = metadata
             if event["type"] == "thinking_complete" and event.get("signature"):

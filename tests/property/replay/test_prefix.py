@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
-from replay import Options, Result, replay, targets
+from replay import Options, replay, targets
 from replay.prefix import prefix_changes
 from tests.property.ledgers import ledgers, orderly_ledgers, recorded
+from tests.property.replay.requests import is_open_ended, opened
 from tests.property.replay.sources import recorded_by
 from tests.property.replay.test_plan import options
 
 anything = recorded_by(ledgers()) | recorded_by(orderly_ledgers())
-
-
-def opened(found: Result) -> bytes:
-    """The request's messages up to where they may go on."""
-    text = json.dumps([found.system, found.extra.get("tools"), found.messages])
-    return text.rstrip("]}").encode("utf-8", "surrogatepass")
-
-
-def open_ended(found: Result) -> bool:
-    """A request with a tool of the provider's own that has no result yet: when it never ends it cannot stay."""
-    last = found.plan.steps[-1] if found.plan.steps else None
-    return last is not None and any(getattr(block, "hosted", False) for block in last.blocks)
 
 
 @pytest.mark.parametrize("provider", targets())
@@ -52,7 +40,7 @@ def test_without_a_change_every_sent_request_is_a_prefix(
             continue
         begun.add((record.turn_id, record.step_id))
         found = replay(records[:place], "c", target, chosen)
-        if found.sendable and not open_ended(found):
+        if found.sendable and not is_open_ended(found):
             assert whole.startswith(opened(found)), (record.version, prefix_changes(records, chosen))
 
 

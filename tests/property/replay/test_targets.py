@@ -16,6 +16,7 @@ from replay.options import RUNGS
 from replay.providers.openai_dialects import DIALECTS
 from replay.providers.violations import JUDGES, violations
 from tests.property.ledgers import ledgers, orderly_ledgers, recorded
+from tests.property.replay.requests import is_open_ended, opened
 from tests.property.replay.sources import recorded_by
 from tests.property.replay.test_plan import options
 from tests.unit.replay.providers.oracles import ORACLES
@@ -24,13 +25,8 @@ Event = dict[str, Any]
 
 MODELS: dict[str, list[str | None]] = {
     "anthropic": ["claude-opus-4-5", "claude-opus-5-5", "big", None],
-    "openai-chat": ["gpt-4.1", "gpt-5.4", "deepseek-flash", "kimi-k2-thinking", "glm-5", "minimax-m3", None],
-    "openai-responses": ["gpt-5.4", "gpt-4.1", None],
-    "gemini": ["gemini-3-pro", "gemini-2.5-flash", None],
-    "bedrock": ["anthropic.claude-sonnet-4-5-v1:0", "amazon.nova-pro-v1:0", "meta.llama4-v1:0", None],
     "mistral": ["mistral-large-latest", None],
-    "ai-sdk": ["claude-opus-4-5", "gpt-5.4", None],
-    "pydantic-ai": ["claude-opus-4-5", "gpt-5.4", None],
+    "openai-chat": ["gpt-4.1", "gpt-5.4", "deepseek-flash", "kimi-k2-thinking", "glm-5", "minimax-m3", None],
 }
 PROVIDERS = [name for name in targets() if name != "neutral"]
 
@@ -40,15 +36,10 @@ orderly = recorded_by(orderly_ledgers())
 
 def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
     optional: dict[str, st.SearchStrategy[Any]] = {"account": st.just("acme")}
-    if provider in ("openai-responses",):
-        optional["stored"] = st.booleans()
     if provider == "openai-chat":
         optional["dialect"] = st.sampled_from(sorted(DIALECTS))
-    if provider == "gemini":
-        optional["api"] = st.sampled_from(["google-generative-ai", "vertex"])
-    if provider == "ai-sdk":
-        optional["dialect"] = st.sampled_from(["v5", "v6", "v7"])
-        optional["api"] = st.sampled_from(["anthropic.messages", "openai.responses"])
+    if provider == "anthropic":
+        optional["thinking"] = st.sampled_from([{"type": "enabled", "budget_tokens": 9}, {"type": "adaptive"}])
     return st.fixed_dictionaries(
         {
             "provider": st.just(provider),
@@ -60,7 +51,7 @@ def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def many(ordinary: int) -> settings:
-    """More examples with --long; `TURNLEDGER_EXAMPLES` asks for a number."""
+    """More examples with --long."""
     long = settings.default is not None and settings.default.max_examples > 1000
     return settings(max_examples=20_000 if long else ordinary)
 
@@ -77,12 +68,11 @@ def judged(records: Sequence[RecordedEvent], target: Any, chosen: Options) -> Re
     return found
 
 
-PAIRING = frozenset({"A1", "A32", "O1", "R1", "G1", "B1", "V1", "M2", "M3", "M4", "P1"})
+PAIRING = frozenset({"A1", "O1", "M2"})
 
 
 def test_every_target_has_a_judge() -> None:
-    assert set(PROVIDERS) == set(JUDGES) == set(ORACLES)
-    assert set(PROVIDERS) <= set(MODELS)
+    assert set(PROVIDERS) == set(JUDGES) == set(ORACLES) == set(MODELS)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -103,8 +93,8 @@ def test_no_request_breaks_a_rule(provider: str, data: st.DataObject) -> None:
 def test_no_request_breaks_a_rule_wherever_the_ledger_is_cut(provider: str, data: st.DataObject) -> None:
     records = recorded(data.draw(chaos, "events"))
     target, chosen = data.draw(a_target(provider), "target"), data.draw(options, "options")
-    for cut in range(len(records)):
-        judged(records[:cut], target, chosen)
+    ends = [judged(records[:cut], target, chosen).version for cut in range(len(records))]
+    assert ends == list(range(len(records)))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -137,12 +127,6 @@ def test_every_part_is_accounted_for(provider: str, data: st.DataObject) -> None
     assert neutral <= told, "what is not sent is said"
 
 
-def opened(found: Result) -> bytes:
-    """The request's messages up to where they may go on: without the brackets that close the last one."""
-    text = json.dumps([found.system, found.extra.get("tools"), found.messages])
-    return text.rstrip("]}").encode("utf-8", "surrogatepass")
-
-
 @pytest.mark.parametrize("provider", PROVIDERS)
 @many(200)
 @given(data=st.data())
@@ -159,11 +143,5 @@ def test_what_was_sent_stays_as_it_was(provider: str, data: st.DataObject) -> No
             continue
         begun.add((record.turn_id, record.step_id))
         found = replay(records[:place], "c", target)
-        if found.sendable and not is_open_ended(found, target):
+        if found.sendable and not is_open_ended(found):
             assert whole.startswith(opened(found))
-
-
-def is_open_ended(found: Result, target: Any) -> bool:
-    """A request that goes on with a tool of the provider's own: when it never ends, its call cannot stay."""
-    last = found.plan.steps[-1] if found.plan.steps else None
-    return last is not None and any(getattr(block, "hosted", False) for block in last.blocks)

@@ -2,42 +2,108 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from replay import replay
+from replay import Options, replay
 from replay.prefix import prefix_changes
-from tests.unit.replay.talk import call, event, result, talk, text, thinking, user
+from tests.property.replay.requests import opened
+from tests.unit.replay.talk import call, complete, event, result, talk, text, thinking, user
 
 CLAUDE = {"provider": "anthropic", "model": "big"}
 NEXT = [user("next", "t2"), text("B.", "m9", "t2")]
 MADE = event("step_start", step="m0", provider="anthropic", model="big")
+RETRY = event("step_start", step="m2", retry_of="m1")
+THIRD = event("step_start", step="m3")
+ASKED = [user("q"), text("A.", "m1"), user("go")]
+LAST = user("x", "t3")
 
-# events, the version that changes, since which version, and a word of the reason
-CASES: dict[str, tuple[list[dict[str, Any]], int, int, str]] = {
-    "retraction": ([user("q"), text("A.", "m1"), *NEXT, event("retraction", None, event_ids=["e2"])], 5, 2, "back"),  # noqa: E501
-    "compaction": (
-        [user("q"), text("A.", "m1"), *NEXT, event("compaction", None, summary="s", through_version=1)], 5, 0, "co"),  # noqa: E501
-    "overlap": ([user("q"), text("A.", "m1"), text("B.", "m2"), text("C.", "m1"), user("x")], 4, 2, "step"),
-    "retry": ([user("q"), text("A.", "m1"), event("step_start", step="m2", retry_of="m1"), user("x")], 3, 2, "repl"),  # noqa: E501
-    "thinking without a place": (
-        [user("q"), MADE, thinking("a", "m0", signature="s"), text("A.", "m0"), user("x"), text("B.", "m1"),
-         call("c", None), result("c")], 7, 3, "bars"),
-}  # fmt: skip
+
+class Case(NamedTuple):
+    """Events, the version that changes, since which version, and a word of the reason."""
+
+    events: list[dict[str, Any]]
+    version: int
+    since: int
+    word: str
+    options: Options = Options()
+
+
+CASES = {
+    "retraction": Case(
+        [user("q"), text("A.", "m1"), *NEXT, event("retraction", None, event_ids=["e2"])], 5, 2, "back"
+    ),
+    "compaction": Case(
+        [user("q"), text("A.", "m1"), *NEXT, event("compaction", None, summary="s", through_version=1)],
+        5,
+        0,
+        "compaction",
+    ),
+    "overlap": Case([*ASKED, text("B.", "m2"), text("C.", "m1"), LAST], 5, 2, "step"),
+    "a late word of who made it": Case(
+        [user("q"), thinking("a", "m0", signature="s"), text("A.", "m0"), *NEXT, MADE, LAST], 6, 2, "step"
+    ),
+    "retry": Case([*ASKED, RETRY, text("B.", "m2"), LAST], 4, 2, "was replaced"),
+    "an attempt comes back": Case([*ASKED, RETRY, THIRD, complete(), LAST], 6, 2, "came back"),
+    "and goes again": Case(
+        [user("q"), text("A.", "m1"), RETRY, complete(), *NEXT, text("C.", "m2"), LAST], 7, 2, "again"
+    ),
+    "an answer brings it back": Case(
+        [user("q"), call("c", "m1"), user("go"), RETRY, THIRD, result("c"), LAST], 6, 2, "an answer"
+    ),
+    "a result moves to its call": Case(
+        [user("q"), call("c", "m1"), text("B.", "m2"), result("c"), LAST],
+        4,
+        2,
+        "a result",
+        Options(late_results="hoist", pending_calls="close"),
+    ),
+    "a refusal": Case(
+        [
+            user("q"),
+            call("c", "m1"),
+            result("c"),
+            text("B.", "m2"),
+            {"type": "note", "kind": "rung", "target": CLAUDE, "rung": "text-only"},
+            LAST,
+        ],
+        5,
+        0,
+        "rung",
+    ),
+    "thinking without a place": Case(
+        [
+            user("q"),
+            MADE,
+            thinking("a", "m0", signature="s"),
+            text("A.", "m0"),
+            user("x"),
+            text("B.", "m1"),
+            call("c", None),
+            result("c"),
+        ],
+        7,
+        3,
+        "bars",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_change_is_told_and_made(name: str) -> None:
-    events, version, since, word = CASES[name]
-    records = talk(*events)
-    [one] = prefix_changes(records)
-    assert (one.version, one.since, one.event_id) == (version, since, f"e{version}")
-    assert word in one.reason
-    whole = [message.as_json() for message in replay(records, "c", CLAUDE).neutral]
+    case = CASES[name]
+    records = talk(*case.events)
+    told = [
+        (one.version, one.since, one.event_id)
+        for one in prefix_changes(records, case.options)
+        if case.word in one.reason
+    ]
+    assert told == [(case.version, case.since, f"e{case.version}")]
+    whole = opened(replay(records, "c", CLAUDE, case.options))
     cuts = [place for place, record in enumerate(records) if record.step_id is not None]
-    before = [[m.as_json() for m in replay(records[:cut], "c", CLAUDE).neutral] for cut in cuts]
-    assert any(whole[: len(sent)] != sent for sent in before), "rendering shows it too"
+    before = [replay(records[:cut], "c", CLAUDE, case.options) for cut in cuts]
+    assert any(one.sendable and not whole.startswith(opened(one)) for one in before), "rendering shows it too"
 
 
 def test_a_changed_context_is_told() -> None:
