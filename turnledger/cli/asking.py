@@ -54,6 +54,12 @@ _OPTIONS = (
 )
 
 
+def agent_option(command: Callable[..., None]) -> Callable[..., None]:
+    """`--agent`: the lane; `command` gets it as `agent_id`."""
+    told = "The lane of a sub-agent; the main agent otherwise."
+    return click.option("--agent", "agent_id", metavar="ID", help=told)(command)
+
+
 def target_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options; `command` gets them as one argument `target`, as `replay` takes it.
 

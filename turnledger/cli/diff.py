@@ -9,7 +9,7 @@ from ledger.events import Json, JsonObject
 from ledger.store import Ledger
 from replay import Options, Result, replay
 from replay.difference import Difference, Side, difference, difference_from
-from turnledger.cli.asking import target_options
+from turnledger.cli.asking import agent_option, target_options
 from turnledger.cli.captured import name_of, request_in
 from turnledger.cli.front import Failure, Front, emit, existing, json_option, printable
 from turnledger.cli.telling import diagnostic_line
@@ -28,7 +28,7 @@ from turnledger.cli.telling import diagnostic_line
 )
 @click.option("--against", metavar="TARGET", help="A second target, with the model after a colon if any.")
 @click.option("--request", "file", type=click.File("rb"), help="A captured request body; `-` for stdin.")
-@click.option("--agent", "agent_id", metavar="ID", help="The lane of a sub-agent; the main agent otherwise.")
+@agent_option
 @json_option
 @click.pass_obj
 def diff(

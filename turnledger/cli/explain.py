@@ -18,7 +18,7 @@ from replay import (
     explain_versions,
     replay,
 )
-from turnledger.cli.asking import target_options
+from turnledger.cli.asking import agent_option, target_options
 from turnledger.cli.front import Front, emit, existing, json_option, printable
 
 _SUBJECT = re.compile(r"(row|message|version):?(\d+)(?:[.-](\d+))?")
@@ -29,7 +29,7 @@ _SUBJECT = re.compile(r"(row|message|version):?(\d+)(?:[.-](\d+))?")
 @click.argument("subject", required=False)
 @target_options
 @click.option("--at", type=click.IntRange(0), metavar="VERSION", help="As it was at that version.")
-@click.option("--agent", "agent_id", metavar="ID", help="The lane of a sub-agent; the main agent otherwise.")
+@agent_option
 @json_option
 @click.pass_obj
 def explain(

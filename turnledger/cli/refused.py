@@ -7,7 +7,7 @@ import click
 from ledger.events import Json, JsonObject
 from ledger.recorded import RecordedEvent
 from replay import Options, Target, refusal_note, replay
-from turnledger.cli.asking import target_options
+from turnledger.cli.asking import agent_option, target_options
 from turnledger.cli.front import Failure, Front, emit, existing, json_option, printable
 
 
@@ -15,7 +15,7 @@ from turnledger.cli.front import Failure, Front, emit, existing, json_option, pr
 @click.argument("conversation")
 @click.argument("file", type=click.File("rb"), default="-")
 @target_options
-@click.option("--agent", "agent_id", metavar="ID", help="The lane of a sub-agent; the main agent otherwise.")
+@agent_option
 @json_option
 @click.pass_obj
 def refused(

@@ -4,7 +4,7 @@ import click
 
 from ledger.events import JsonObject
 from replay import Options, replay
-from turnledger.cli.asking import target_options
+from turnledger.cli.asking import agent_option, target_options
 from turnledger.cli.diff import WithDiff
 from turnledger.cli.front import Failure, Front, emit, existing, json_option, printable
 from turnledger.cli.telling import told, why_not_sendable
@@ -14,7 +14,7 @@ from turnledger.cli.telling import told, why_not_sendable
 @click.argument("conversation")
 @target_options
 @click.option("--at", type=click.IntRange(0), metavar="VERSION", help="As it was at that version.")
-@click.option("--agent", "agent_id", metavar="ID", help="The lane of a sub-agent; the main agent otherwise.")
+@agent_option
 @click.option(
     "--unanswered-calls",
     type=click.Choice(["synthesize", "drop"]),
