@@ -21,6 +21,22 @@ from replay.providers.violations import violations
 CONVERSATION = "c1"
 
 
+_PLACE = frozenset(
+    [
+        "id",
+        "conversation_id",
+        "at",
+        "turn_id",
+        "source",
+        "step_id",
+        "block_index",
+        "normalized",
+        "context",
+        "digest",
+    ]
+)
+
+
 @dataclass
 class Taken:
     """What a stream gave, in order: as events were stored, and as they are read."""
@@ -28,6 +44,11 @@ class Taken:
     events: list[dict[str, Any]]
     records: list[RecordedEvent]
     faults: int
+
+    @property
+    def gist(self) -> list[dict[str, Any]]:
+        """The events without what a stream's place gives them: ids, time, source, step and block."""
+        return [{name: value for name, value in event.items() if name not in _PLACE} for event in self.events]
 
     def of(self, *types: str) -> list[dict[str, Any]]:
         """The events of some types."""

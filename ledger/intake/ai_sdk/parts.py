@@ -81,7 +81,8 @@ class Parts:
 
     def call_piece(self, record: JsonObject) -> None:
         """A piece of a call's input."""
-        self.step.arguments(f"call {call_id_of(record)}", piece_of(record))
+        call_id = call_id_of(record)
+        self.step.arguments(f"call {call_id}", piece_of(record), call_id)
 
     def call(self, record: JsonObject) -> None:
         """A call is complete. The SDK runs its tool at once, so it is written at once."""

@@ -110,7 +110,10 @@ class Items:
 
     def _message(self, index: int, item: JsonObject) -> None:
         content = item.get("content")
-        parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+        given = content if isinstance(content, list) else [] if content is None else [content]
+        parts: list[JsonObject] = [
+            part if isinstance(part, dict) else {"type": "output_text", "text": part} for part in given
+        ]
         beside = _beside(item, ("content", "role"))
         for number, part in enumerate(parts):
             refusal = part.get("type") == "refusal"

@@ -497,8 +497,8 @@ def test_a_hole_in_reasoning_voids_its_signature() -> None:
     assert thought["partial"] is True
 
 
-def test_values_of_the_wrong_type_are_no_faults() -> None:
-    ui(
+def test_values_of_the_wrong_type_are_kept_and_are_no_faults() -> None:
+    these = ui(
         {"type": "start", "messageId": 5, "messageMetadata": "x"},
         {"type": "start-step", "warnings": 3},
         {"type": "text-delta", "id": {}, "delta": 3, "providerMetadata": "x"},
@@ -517,3 +517,50 @@ def test_values_of_the_wrong_type_are_no_faults() -> None:
         {"type": "error", "error": None},
         {"type": "finish", "finishReason": 7, "totalUsage": []},
     )
+    assert these.gist == [
+        {"type": "turn_start", "runtime": "ai-sdk", "message_id": "5"},
+        {
+            "type": "note",
+            "kind": "metadata",
+            "entry": {"type": "start", "messageId": 5, "messageMetadata": "x"},
+        },
+        {"type": "step_start"},
+        {"type": "note", "kind": "warning", "entry": {"type": "start-step", "warnings": 3}},
+        {
+            "type": "note",
+            "kind": "raw",
+            "text": "Line 7: not understood.",
+            "entry": {"type": "text-end", "id": "never"},
+        },
+        {
+            "type": "note",
+            "kind": "raw",
+            "text": "Line 11: not understood.",
+            "entry": {"type": "tool-input-available"},
+        },
+        {"type": "tool_start", "tool_call_id": "3", "tool_name": "", "args": None},
+        {
+            "type": "note",
+            "kind": "raw",
+            "text": "Line 17: not understood.",
+            "entry": {"type": "tool-output-available", "toolCallId": None},
+        },
+        {"type": "tool_result", "tool_call_id": "zz", "content": "3", "is_error": True},
+        {
+            "type": "note",
+            "kind": "raw",
+            "text": "Line 21: not understood.",
+            "entry": {"type": "tool-approval-response", "approvalId": []},
+        },
+        {
+            "type": "note",
+            "kind": "metadata",
+            "entry": {"type": "message-metadata", "messageMetadata": {"usage": {"inputTokens": "x"}}},
+        },
+        {"type": "text_complete", "text": "3", "partial": True},
+        {"type": "thinking_complete", "text": "", "provider_metadata": {"anthropic": 4}},
+        {"type": "tool_start", "tool_call_id": "c", "tool_name": "", "args": ""},
+        {"type": "step_finish"},
+        {"type": "note", "kind": "raw", "text": "Line 29: not understood.", "entry": {"type": "reset-step"}},
+        {"type": "error", "message": "The SDK reported an error.", "entry": {"type": "error", "error": None}},
+    ]

@@ -486,8 +486,8 @@ def test_thinking_that_was_mended_has_no_valid_signature_either() -> None:
     assert "signature" not in thought
 
 
-def test_values_of_the_wrong_type_are_no_faults() -> None:
-    take(
+def test_values_of_the_wrong_type_are_kept_and_are_no_faults() -> None:
+    these = take(
         {"type": "message_start", "message": {"id": 7, "model": ["x"], "usage": "many", "content": "x"}},
         {"type": "message_start"},
         begin(0, "text", text={"no": "text"}),
@@ -504,6 +504,55 @@ def test_values_of_the_wrong_type_are_no_faults() -> None:
         {"type": "error", "error": "just words"},
         {"type": "message_stop"},
     )
+    assert these.gist == [
+        {"type": "turn_start", "runtime": "anthropic"},
+        {"type": "step_start", "provider": "anthropic", "api": "anthropic-messages", "model": '["x"]'},
+        {
+            "type": "note",
+            "kind": "raw",
+            "text": "A message_start that has content.",
+            "entry": {
+                "type": "message_start",
+                "message": {"id": 7, "model": ["x"], "usage": "many", "content": "x"},
+            },
+        },
+        {"type": "note", "kind": "raw", "text": "Line 3: not understood.", "entry": {"type": "message_start"}},
+        {
+            "type": "note",
+            "kind": "raw",
+            "text": "Line 11: not understood.",
+            "entry": {"type": "content_block_start", "index": "0", "content_block": {}},
+        },
+        {
+            "type": "note",
+            "kind": "raw",
+            "text": "Line 15: not understood.",
+            "entry": {"type": "content_block_delta", "index": 0, "delta": "x"},
+        },
+        {"type": "tool_start", "tool_call_id": "", "tool_name": "4", "args": {"a": 1}},
+        {
+            "type": "tool_result",
+            "tool_call_id": "",
+            "content": None,
+            "provider_executed": True,
+            "provider_metadata": {"type": "x_tool_result"},
+        },
+        {
+            "type": "note",
+            "kind": "fallback",
+            "text": "The answer of the model ends here; another model goes on.",
+            "entry": {"type": "fallback", "to": "somebody"},
+        },
+        {
+            "type": "text_complete",
+            "text": '{"no": "text"}3',
+            "provider_metadata": {"citations": [None]},
+            "partial": True,
+        },
+        {"type": "note", "kind": "block", "text": "A block of type 5.", "entry": {"type": 5}, "partial": True},
+        {"type": "error", "message": "just words", "entry": {"type": "error", "error": "just words"}},
+        {"type": "note", "kind": "raw", "text": "Line 29: not understood.", "entry": {"type": "message_stop"}},
+    ]
 
 
 def test_arguments_that_were_mended_are_said() -> None:

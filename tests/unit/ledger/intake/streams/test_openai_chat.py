@@ -276,8 +276,8 @@ def test_whole_messages_and_unknown_fields() -> None:
     assert [one["data"] for one in beside["audio"]] == ["AA", "BB"]
 
 
-def test_values_of_the_wrong_type_are_no_faults() -> None:
-    take(
+def test_values_of_the_wrong_type_are_kept_and_are_no_faults() -> None:
+    these = take(
         {"id": 4, "choices": "x", "usage": {"prompt_tokens": "many"}},
         {"choices": [3, {"index": "a"}, {"delta": 5, "index": 0}]},
         chunk({"content": 5, "reasoning": {"a": 1}, "tool_calls": {"a": 1}, "refusal": [1]}),
@@ -288,3 +288,38 @@ def test_values_of_the_wrong_type_are_no_faults() -> None:
         {"error": 3},
         {"object": "chat.completion.chunk"},
     )
+    assert these.gist == [
+        {"type": "turn_start", "runtime": "openai-chat"},
+        {"type": "step_start", "api": "openai-completions"},
+        {
+            "type": "thinking_complete",
+            "text": '{"a": 1}',
+            "provider_metadata": {"field": "reasoning", "reasoning_details": [{}]},
+        },
+        {"type": "text_complete", "text": "5"},
+        {"type": "text_complete", "text": "[1]", "provider_metadata": {"type": "refusal"}},
+        {"type": "tool_start", "tool_call_id": "call-0", "tool_name": "", "args": {}},
+        {"type": "tool_start", "tool_call_id": "3", "tool_name": "3", "args": {}},
+        {"type": "tool_start", "tool_call_id": "call-2", "tool_name": "", "args": [1]},
+        {
+            "type": "step_finish",
+            "finish_reason": "stop",
+            "response_id": "4",
+            "provider_metadata": {"content": [3]},
+        },
+        {
+            "type": "note",
+            "kind": "choice",
+            "text": "Choice a, not the one taken.",
+            "entry": {"index": "a", "text": ""},
+        },
+        {"type": "error", "message": "words", "entry": {"error": "words"}},
+        {"type": "turn_start", "runtime": "openai-chat"},
+        {"type": "error", "message": "3", "entry": {"error": 3}},
+        {
+            "type": "note",
+            "kind": "raw",
+            "text": "Line 17: not understood.",
+            "entry": {"object": "chat.completion.chunk"},
+        },
+    ]

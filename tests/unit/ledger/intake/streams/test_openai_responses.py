@@ -385,8 +385,8 @@ def test_a_response_whose_start_was_lost_and_events_that_come_too_late() -> None
     assert take(created(), dreaming, completed()).notes("raw")[0]["entry"] == dreaming
 
 
-def test_values_of_the_wrong_type_are_no_faults() -> None:
-    take(
+def test_values_of_the_wrong_type_are_kept_and_are_no_faults() -> None:
+    these = take(
         {"type": "response.created", "response": {"id": 5, "model": [], "tools": "x", "instructions": 3}},
         {"type": "response.output_item.added", "output_index": 0, "item": {"type": None}},
         {"type": "response.output_item.done", "output_index": 0, "item": {"type": 7, "id": {}}},
@@ -401,3 +401,63 @@ def test_values_of_the_wrong_type_are_no_faults() -> None:
         {"type": "response.completed", "response": {"output": {"0": 1}, "usage": [], "incomplete_details": 5}},
         {"type": "error", "error": "words"},
     )
+    assert these.gist == [
+        {"type": "turn_start", "runtime": "openai-responses"},
+        {"type": "context", "system": 3, "tools": "x"},
+        {"type": "step_start", "provider": "openai", "api": "openai-responses", "model": "[]"},
+        {"type": "note", "kind": "block", "text": "An item of type 7.", "entry": {"type": 7, "id": {}}},
+        {"type": "text_complete", "text": "words", "provider_metadata": {"item_id": 3}},
+        {"type": "text_complete", "text": "", "provider_metadata": {"item_id": 3}},
+        {"type": "text_complete", "text": "4", "provider_metadata": {"item_id": 3}},
+        {"type": "text_complete", "text": "[1]", "provider_metadata": {"item_id": 3, "type": "x"}},
+        {"type": "thinking_complete", "text": "", "provider_metadata": {"summary": "s", "content": [3]}},
+        {
+            "type": "tool_start",
+            "tool_call_id": "call-5",
+            "tool_name": "code_interpreter",
+            "args": {},
+            "provider_executed": True,
+            "provider_metadata": {"type": "code_interpreter_call"},
+        },
+        {
+            "type": "tool_result",
+            "tool_call_id": "call-5",
+            "content": 3,
+            "tool_name": "code_interpreter",
+            "provider_executed": True,
+            "provider_metadata": {"type": "code_interpreter_call"},
+        },
+        {
+            "type": "tool_result",
+            "tool_call_id": "[1]",
+            "content": "o",
+            "provider_executed": True,
+            "provider_metadata": {"type": "shell_call_output", "status": "completed"},
+        },
+        {
+            "type": "tool_start",
+            "tool_call_id": "n",
+            "tool_name": "new",
+            "args": {},
+            "provider_executed": True,
+            "provider_metadata": {"type": "new_call", "item_id": "n"},
+        },
+        {
+            "type": "tool_result",
+            "tool_call_id": "n",
+            "content": None,
+            "tool_name": "new",
+            "provider_executed": True,
+            "provider_metadata": {"type": "new_call"},
+        },
+        {"type": "text_complete", "text": '{"a": 1}'},
+        {
+            "type": "tool_start",
+            "tool_call_id": "call-4",
+            "tool_name": "function",
+            "args": {"a": 1},
+            "provider_metadata": {},
+        },
+        {"type": "step_finish", "finish_reason": "completed", "provider_metadata": {"incomplete_details": 5}},
+        {"type": "error", "message": "words", "entry": {"type": "error", "error": "words"}},
+    ]
