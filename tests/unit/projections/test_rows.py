@@ -60,9 +60,13 @@ def test_a_user_row_keeps_content_and_shows_its_text() -> None:
 
 
 def test_only_what_an_event_touches_changes() -> None:
-    given(user("t1"), said("t1", "m1", "a"), end("t1"), user("t2")).when(said("t2", "m2", "b")).then(
-        {"row": "assistant", "step_id": "m2", "text": "b"}, {"row": "turn", "turn_id": "t2"}
+    changed = (
+        given(user("t1"), said("t1", "m1", "a"), end("t1"), user("t2")).when(said("t2", "m2", "b")).changed()
     )
+    assert [(row["row"], row["turn_id"], row.get("step_id"), row.get("text")) for row in changed] == [
+        ("assistant", "t2", "m2", "b"),
+        ("turn", "t2", None, None),
+    ]
 
 
 def test_a_terminal_marks_unfinished_steps_and_open_calls() -> None:

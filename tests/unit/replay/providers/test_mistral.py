@@ -14,39 +14,25 @@ from replay.providers.names import NineIds
 from replay.providers.openai_dialects import DIALECTS
 from replay.providers.rules.mistral import RULES
 from replay.providers.violations import violations
+from tests.unit.replay.providers.chat_messages import Message, a, t, u
 from tests.unit.replay.providers.mistral_validator import mistral_faults
 from tests.unit.replay.providers.rendering import call, codes, records, result, start, text, thinking, user
 
-Message = dict[str, Any]
 TARGET = {"provider": "mistral", "model": "mistral-large-latest"}
 ID = "abcdefgh1"
 OTHER = "abcdefgh2"
-
-
-def u(content: Any = "x") -> Message:
-    return {"role": "user", "content": content}
-
-
-def a(content: Any = None, *ids: str, **more: Any) -> Message:
-    calls = [{"id": one, "type": "function", "function": {"name": "f", "arguments": "{}"}} for one in ids]
-    spoken = {} if content is None else {"content": content}
-    return {"role": "assistant", **spoken, **({"tool_calls": calls} if calls else {}), **more}
-
-
-def t(name: str = ID, **more: Any) -> Message:
-    return {"role": "tool", "tool_call_id": name, "content": "out", **more}
 
 
 # Rules, whether the vendor's validator finds it too, history.
 BAD: list[tuple[str, bool, list[Message]]] = [
     ("M1", True, [u(), a(None, "call_1"), t("call_1")]),
     ("M2", True, [u(), a(None, ID), u()]),
-    ("M2", True, [u(), a(None, ID, OTHER), t()]),
+    ("M2", True, [u(), a(None, ID, OTHER), t(ID)]),
     ("M2", True, [u(), a(None, ID), t(OTHER)]),
-    ("M2", True, [u(), a(None, ID), t(), t()]),
-    ("M2 M3", True, [u(), t()]),
-    ("M3", False, [u(), a(None, ID), t(), u()]),
-    ("M3", True, [a("x", ID), t()]),
+    ("M2", True, [u(), a(None, ID), t(ID), t(ID)]),
+    ("M2 M3", True, [u(), t(ID)]),
+    ("M3", False, [u(), a(None, ID), t(ID), u()]),
+    ("M3", True, [a("x", ID), t(ID)]),
     ("M3", True, [u(), a("x"), {"role": "system", "content": "s"}, u()]),
     ("M4", True, [u(), a("x")]),
     ("M4", True, []),
@@ -58,7 +44,7 @@ BAD: list[tuple[str, bool, list[Message]]] = [
 ]
 GOOD: list[list[Message]] = [
     [{"role": "system", "content": "s"}, u(), u()],
-    [u(), a("x", ID, OTHER), t(OTHER), t(), a("."), u()],
+    [u(), a("x", ID, OTHER), t(OTHER), t(ID), a("."), u()],
     [u(), a("x"), a("y"), u([{"type": "text", "text": "x"}])],
 ]
 

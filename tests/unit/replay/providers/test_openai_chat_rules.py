@@ -11,23 +11,8 @@ from replay.providers.openai_dialects import DIALECTS
 from replay.providers.rules import Judged
 from replay.providers.rules.openai_chat import RULES
 from replay.providers.violations import violations
+from tests.unit.replay.providers.chat_messages import Message, a, t, u
 from tests.unit.replay.providers.openai_chat_shapes import openai_chat_faults
-
-Message = dict[str, Any]
-
-
-def u(content: Any = "x") -> Message:
-    return {"role": "user", "content": content}
-
-
-def a(content: Any = None, *ids: str, **more: Any) -> Message:
-    calls = [{"id": one, "type": "function", "function": {"name": "f", "arguments": "{}"}} for one in ids]
-    spoken = {} if content is None else {"content": content}
-    return {"role": "assistant", **spoken, **({"tool_calls": calls} if calls else {}), **more}
-
-
-def t(name: str, content: Any = "out") -> Message:
-    return {"role": "tool", "tool_call_id": name, "content": content}
 
 
 def call(**more: Any) -> Message:
