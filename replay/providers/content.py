@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ledger.events import Json, JsonObject
 from replay.parts import text_part
 from replay.providers.media import FILE_TYPES, IMAGE_TYPES, Media, media_of
-from replay.providers.wire_text import cleaned, cleaned_text
+from replay.providers.wire_text import cleaned, cleaned_text, is_clean
 
 Report = Callable[..., None]
 """Notes a diagnostic by its code, with details by name."""
@@ -100,6 +100,8 @@ def input_object(args: Json, report: Report) -> JsonObject:
 
     A string is parsed, null is `{}`, anything else is wrapped (X6).
     """
+    if isinstance(args, dict) and is_clean(args):
+        return args  # most arguments
     found: JsonObject
     how: str | None
     if isinstance(args, dict):

@@ -5,15 +5,14 @@ get the same: where one was recorded that looks made, the first in the request k
 what comes later.
 """
 
+import base64
 import hashlib
 import re
-import string
 from collections.abc import Callable
 
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
 _FITS = re.compile(r"[A-Za-z0-9_-]+")
 _NINE = re.compile(r"[a-zA-Z0-9]{9}")
-_DIGITS = string.digits + string.ascii_letters
 _MARK = "-tl"
 _KEPT = 32
 
@@ -74,9 +73,4 @@ def _marked(name: str) -> str:
 
 
 def _nine(name: str) -> str:
-    number = int.from_bytes(_digest(name), "big")
-    digits = []
-    for _ in range(9):
-        number, digit = divmod(number, len(_DIGITS))
-        digits.append(_DIGITS[digit])
-    return "".join(digits)
+    return base64.b32encode(_digest(name)).decode()[:9]

@@ -20,6 +20,7 @@ class Ownership:
         self.model = model
         self._target = target
         self._providers = frozenset(providers)
+        self._own: dict[tuple[str | None, ...], bool] = {}  # by maker: a history has few
         self._apis = frozenset(apis) | ({target.api} if target.api is not None else frozenset())
 
     def foreign(self, step: Step) -> JsonObject | None:
@@ -28,6 +29,17 @@ class Ownership:
         From the rung `no-foreign` down nothing is taken on trust: the step must name an api of the target, and
         the target's account where the target names one. From `no-thinking` down nothing is the target's own.
         """
+        maker = (step.provider, step.api, step.model, step.account)
+        if maker not in self._own:
+            self._own[maker] = self._is_own(step)
+        if self._own[maker]:
+            return None
+        detail: JsonObject = {"provider": step.provider, "api": step.api, "model": step.model}
+        if step.account is not None:
+            detail["account"] = step.account
+        return detail
+
+    def _is_own(self, step: Step) -> bool:
         target = self._target
         known = (
             step.provider in self._providers
@@ -38,12 +50,7 @@ class Ownership:
         )
         if known and target.rung != "native":
             known = target.rung == "no-foreign" and step.api is not None and step.account == target.account
-        if known:
-            return None
-        detail: JsonObject = {"provider": step.provider, "api": step.api, "model": step.model}
-        if step.account is not None:
-            detail["account"] = step.account
-        return detail
+        return known
 
 
 def model_of(items: Sequence[Item], target: Target, providers: Collection[str]) -> str | None:
