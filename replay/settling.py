@@ -150,7 +150,9 @@ class Settling:
         mark, waiting = len(self.findings.diagnostics), len(self.answers.pending)
         kept = self._keep(step)
         if step.version <= self.cut and _reach(kept) <= self.cut:
-            del self.findings.diagnostics[mark:]  # what a compaction cuts away has no diagnostics
+            # What a compaction cuts away has no diagnostics; an empty text behind it was not cut away.
+            said = self.findings.diagnostics
+            said[mark:] = [one for one in said[mark:] if (one.version or 0) > self.cut]
             del self.answers.pending[waiting:]
             for block in kept:
                 if isinstance(block, Call):

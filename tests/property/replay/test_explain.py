@@ -48,3 +48,22 @@ def test_every_event_has_a_fate(provider: str, rung: str, data: st.DataObject) -
     for number in range(len(found.messages)):
         for fate in explain_message(found, records, number).fates:
             assert number in {message for message, _ in fate.places}
+
+
+def test_an_empty_text_behind_a_compaction_of_its_step_is_said() -> None:
+    records = recorded(
+        [
+            {"type": "user_message", "turn_id": "t1", "content": "q"},
+            {"type": "step_start", "turn_id": "t1", "step_id": "m1"},
+            {"type": "compaction", "summary": "s", "through_version": 2},
+            {"type": "text_complete", "turn_id": "t1", "step_id": "m1", "text": ""},
+        ]
+    )
+    found = replay(records, "c")
+    assert [(one.code, one.version) for one in found.diagnostics] == [("empty_text_skipped", 4)]
+    assert [fate.outcome for fate in explain_versions(found, records, 1, 4).fates] == [
+        "compacted",
+        "control",
+        "sent",
+        "left_out",
+    ]
