@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from ledger.errors import UnknownTarget
 from ledger.events import Json, JsonObject
@@ -34,6 +34,21 @@ class Rendered:
     extra: JsonObject = field(default_factory=dict)
     messages_key: str = "messages"
     system_key: str | None = "system"
+
+
+class Writing(Protocol):
+    """One render in progress: messages go in one by one, in their order, and nothing that was written changes.
+
+    Its state is plain: attributes that are values, or lists, dicts and sets of values that never change, or
+    objects with a `fork`; so a copy can go on apart from the original.
+    """
+
+    def write(self, message: Message) -> None:
+        """Write the next neutral message (read-only, also inside)."""
+
+    def rendered(self) -> Rendered:
+        """The request as it stands; nothing is written afterwards."""
+        ...
 
 
 Renderer: TypeAlias = Callable[[Plan, Sequence[Message], Target], Rendered]

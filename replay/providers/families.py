@@ -1,0 +1,110 @@
+"""The provider below a runtime: a request for the AI SDK or pydantic-ai goes on to one, whose opaque data it
+carries.
+
+A target of a runtime names that provider by its wire format, `Target.api` (`anthropic.messages`,
+`openai-responses` …); else the model's name tells it, else the history's latest step that can.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from replay.items import Item, Step
+from replay.options import Target
+from replay.providers.openai_dialects import DIALECTS
+from replay.providers.ownership import model_of
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A wire format below a runtime: the names under which runtimes record its provider and its api, and what
+    the AI SDK (`namespace`) and pydantic-ai (`system`) call the provider."""
+
+    name: str
+    providers: frozenset[str]
+    apis: frozenset[str]
+    namespace: str
+    system: str
+
+
+_CHAT = frozenset(name for one in DIALECTS.values() if one.field for name in one.providers)
+FAMILIES = {
+    one.name: one
+    for one in (
+        Family(
+            "anthropic",
+            frozenset({"anthropic"}),
+            frozenset({"messages", "anthropic-messages", "anthropic.messages", "anthropic"}),
+            "anthropic",
+            "anthropic",
+        ),
+        Family(
+            "openai-responses",
+            frozenset({"openai"}),
+            frozenset({"responses", "openai-responses", "openai.responses"}),
+            "openai",
+            "openai",
+        ),
+        Family(
+            "google",
+            frozenset({"google", "gemini", "google-generative-ai"}),
+            frozenset({"google-generative-ai", "google.generative-ai", "gemini"}),
+            "google",
+            "google",
+        ),
+        Family(
+            "bedrock",
+            frozenset({"bedrock", "amazon-bedrock"}),
+            frozenset({"bedrock", "bedrock-converse-stream", "bedrock.converse", "amazon-bedrock"}),
+            "bedrock",
+            "bedrock",
+        ),
+        Family(
+            "openai-chat",
+            _CHAT,
+            frozenset({"openai-completions", "openai-chat", "openai.chat", "chat-completions", "chat"}),
+            "openaiCompatible",
+            "openai",
+        ),
+    )
+}
+_BY_MODEL = (
+    (re.compile(r"^(?:[a-z]+\.)?anthropic\.claude|^amazon\.|^(?:[a-z]+\.)?meta\."), "bedrock"),
+    (re.compile(r"claude"), "anthropic"),
+    (re.compile(r"gemini"), "google"),
+    (re.compile(r"^(?:openai/)?(?:gpt-(?!oss)|o\d|codex)"), "openai-responses"),
+    (re.compile(r"deepseek|kimi|moonshot|mimo|glm|minimax"), "openai-chat"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """What a target of a runtime goes on to: a family, None where nothing tells it, and the model there."""
+
+    family: Family | None
+    model: str | None
+
+    def as_target(self, target: Target) -> Target:
+        """The target that the provider below is, for what its own rules decide."""
+        name = "" if self.family is None else self.family.name
+        return replace(target, provider=name, model=self.model, dialect=None)
+
+
+def below(items: Sequence[Item], target: Target) -> Below:
+    """The provider below a target of a runtime; an api that is none of ours is one of no family."""
+    family = _family(items, target)
+    return Below(family, target.model if family is None else model_of(items, target, family.providers))
+
+
+def _family(items: Sequence[Item], target: Target) -> Family | None:
+    if target.api is not None:
+        return next((one for one in FAMILIES.values() if target.api in one.apis), None)
+    if target.model is not None:
+        model = target.model.lower()
+        return next((FAMILIES[name] for pattern, name in _BY_MODEL if pattern.search(model)), None)
+    for item in reversed(items):
+        if isinstance(item, Step) and item.model is not None:
+            for one in FAMILIES.values():
+                if item.provider in one.providers and (item.api is None or item.api in one.apis):
+                    return one
+    return None

@@ -1,0 +1,275 @@
+"""A plan as a message history of pydantic-ai, as its `ModelMessagesTypeAdapter` reads it.
+
+A message a step or entry: `request` with what the model is told, `response` with what it said; the results of a
+step are one request right behind it. The library turns thinking that its provider does not take into visible
+text, so only what belongs to the provider below the target (`families`) is in a request. Timestamps are left
+out: nothing of them reaches a model, and the library sets its own when it reads. `extra` holds the other
+arguments of `pydantic_ai.direct.model_request`.
+"""
+
+from collections.abc import Sequence
+
+from ledger.events import Json, JsonObject
+from ledger.recorded import RecordedEvent
+from replay.diagnostics import SEVERITY, Code, Diagnostic, diagnostic, register
+from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
+from replay.materialize import Message
+from replay.options import Target
+from replay.plan import Plan
+from replay.providers import codes as codes  # registers them
+from replay.providers.anthropic_thinking import in_force
+from replay.providers.anthropic_tools import tool_definitions
+from replay.providers.content import ANCHOR, is_blank, sendable_text, system_texts
+from replay.providers.families import below
+from replay.providers.names import Names
+from replay.providers.pydantic_ai_parts import arguments, parameters_of, result_content, settings_of, user_item
+from replay.providers.pydantic_ai_thinking import identified, thinking_parts
+from replay.providers.reasoning import Decision, ReasoningGate
+from replay.providers.wire_text import cleaned_text
+from replay.render import Rendered
+
+register(
+    Code(
+        "result_media_moved",
+        "info",
+        "A result's images and files stand in a user prompt behind the results (detail.count).",
+        "Nothing.",
+    )
+)
+
+ID_LIMIT = NAME_LIMIT = 64
+"""Letters, digits, `_` and `-`, as many as every provider below takes (A5, R9, B4)."""
+
+_SYSTEM = "<system>\n{}\n</system>"
+_OUTCOMES = {"denied": "denied", "stand_in": "interrupted"}
+
+
+def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
+    """The request for `plan`, whose neutral messages are `messages`; pure and append-only.
+
+    `target.api` is the wire format of the provider below the library.
+    """
+    return _Writing(plan, messages, target).rendered()
+
+
+class _Writing:
+    """One render in progress."""
+
+    def __init__(self, plan: Plan, messages: Sequence[Message], target: Target) -> None:
+        self._plan = plan
+        self._target = target
+        self._source = messages
+        self._below = below(plan.items, target)
+        self._gate = ReasoningGate(target, self._below)
+        self._messages: list[JsonObject] = []
+        self._provenance: list[list[list[int]]] = []
+        self._diagnostics: list[Diagnostic] = []
+        self._record: RecordedEvent | None = plan.context_record  # what `_note` is about
+        self._step: Step | None = None
+        self._ids = Names(ID_LIMIT)
+        self._names = Names(NAME_LIMIT)
+        self._led: bool | None = None  # whether the responses in a row begin with thinking
+        self._asked = False  # a prompt or a result stands in the request
+
+    def rendered(self) -> Rendered:
+        system = self._system()
+        declared = tool_definitions((self._plan.context or {}).get("tools"), self._names, self._note)
+        parameters = parameters_of(declared, self._names, self._note)
+        for message in self._source:
+            item = message.item
+            if isinstance(item, Entry):
+                self._entry(item, message)
+            elif message.role == "tool":
+                self._results(message)
+            else:
+                self._response(item, message)
+        extra: JsonObject = {}
+        model, family = self._below.model, self._below.family
+        if model is not None:
+            named = family is not None and family.name != "openai-chat" and ":" not in model
+            extra["model"] = cleaned_text(f"{family.system}:{model}" if named and family else model)
+        if parameters:
+            extra["model_request_parameters"] = parameters
+        if settings := self._settings():
+            extra["model_settings"] = settings
+        return Rendered(
+            self._messages, system, self._provenance, self._diagnostics, self._refusal(), extra, system_key=None
+        )
+
+    def _note(self, code: str, **detail: Json) -> None:
+        if self._record is None:
+            self._diagnostics.append(Diagnostic(code, SEVERITY[code], None, None, None, None, detail))
+        else:
+            step = self._step.step_id if self._step is not None else None
+            self._diagnostics.append(diagnostic(code, self._record, step, **detail))
+
+    def _request(self, parts: Sequence[JsonObject], versions: list[list[int]]) -> None:
+        self._led = None
+        self._messages.append({"kind": "request", "parts": list(parts)})
+        self._provenance.append(versions)
+
+    def _system(self) -> list[Json]:
+        """The context's system prompt, then the system messages before the conversation; equal texts once."""
+        texts: dict[str, list[int]] = {}
+        context = self._plan.context_record
+        for text in system_texts((self._plan.context or {}).get("system"), self._note):
+            texts.setdefault(text, [context.version] if context is not None else [])
+        for entry in self._plan.system:
+            self._record = entry.record
+            for text in system_texts(list(entry.parts), self._note):
+                texts.setdefault(text, [entry.version])
+        if texts:
+            parts: list[JsonObject] = [{"part_kind": "system-prompt", "content": text} for text in texts]
+            self._request(parts, list(texts.values()))
+        return [{"type": "text", "text": text} for text in texts]
+
+    def _settings(self) -> JsonObject:
+        settings = settings_of(self._plan.context)
+        thinking = self._target.thinking
+        if self._gate.family == "anthropic" and thinking is not None:
+            told = in_force(thinking, [_as_anthropic(message) for message in self._messages])
+            if told != thinking:
+                self._note("thinking_off")
+            settings["anthropic_thinking"] = told
+        return settings
+
+    # -- requests
+
+    def _entry(self, entry: Entry, message: Message) -> None:
+        self._record, self._step = entry.record, None
+        if entry.kind == "summary":
+            self._gate.compacted()
+        content = [item for part in message.parts if (item := user_item(part, self._note)) is not None]
+        if not content:
+            return
+        if message.role == "system":
+            self._note("system_message_as_user")
+            content = [_SYSTEM.format(item) if isinstance(item, str) else item for item in content]
+        self._prompt(content, [list(entry.versions)])
+
+    def _prompt(self, content: Sequence[Json], versions: list[list[int]]) -> None:
+        self._gate.new_turn()
+        self._asked = True
+        self._request([{"part_kind": "user-prompt", "content": list(content)}], versions)
+
+    def _results(self, message: Message) -> None:
+        parts: list[JsonObject] = []
+        versions: list[list[int]] = []
+        behind: list[Json] = []
+        origins: set[int] = set()
+        for answer in message.origins:
+            if not isinstance(answer, Answer):
+                continue
+            self._record, self._step = answer.record, answer.call.step
+            content, moved = result_content(answer.content, answer.is_error, self._note)
+            # No mapping in a result is one of the library's files, whatever it looks like.
+            plain: JsonObject = {} if isinstance(content, str) else {"content_file_digests": []}
+            parts.append(
+                {
+                    "part_kind": "tool-return",
+                    "tool_name": self._names.sent(answer.call.event.tool_name),
+                    "tool_call_id": self._ids.known(answer.call.id),
+                    "content": content,
+                    "outcome": _OUTCOMES.get(answer.kind, "failed" if answer.is_error else "success"),
+                    **plain,
+                }
+            )
+            versions.append(list(answer.versions))
+            behind += moved
+            origins.update(answer.versions if moved else ())
+        if parts:
+            self._request(parts, versions)
+        if behind:
+            self._prompt(behind, [sorted(origins)])
+
+    # -- responses
+
+    def _response(self, step: Step, message: Message) -> None:
+        self._step = step
+        written: dict[Block, JsonObject] = {}
+        left_out: list[Block] = []
+        blocks = [origin for origin in message.origins if isinstance(origin, Block)]
+        for part, block in zip(message.parts, blocks, strict=True):
+            if isinstance(block, Thinking):
+                continue
+            self._record = block.record
+            found = self._part(part, block)
+            if found is None:
+                left_out.append(block)
+            else:
+                written[block] = found
+        decision = self._gate.admits(step, list(written), left_out, self._led)
+        parts: list[JsonObject] = []
+        versions: list[list[int]] = []
+        for block in blocks:
+            made = self._thinking(block, decision) if isinstance(block, Thinking) else []
+            if block in written:
+                made = [identified(written[block], block, decision, self._gate)]
+            parts += made
+            versions += [list(block.versions)] * len(made)
+        if not parts:
+            return
+        if not self._asked:
+            self._record = step.record
+            self._note("assistant_first_anchored")
+            self._prompt([ANCHOR], [[]])
+        if self._led is None:
+            self._led = parts[0]["part_kind"] == "thinking"
+        named: JsonObject = {} if step.model is None else {"model_name": cleaned_text(step.model)}
+        if step.provider is not None:
+            own = self._below.family if self._gate.own(step) else None
+            chat = own is None or own.name == "openai-chat"
+            named["provider_name"] = cleaned_text(step.provider) if chat or own is None else own.system
+        self._messages.append({"kind": "response", **named, "parts": list(parts)})
+        self._provenance.append(versions)
+
+    def _thinking(self, block: Thinking, decision: Decision) -> list[JsonObject]:
+        kept = decision.thinkings.get(block)
+        if kept is None:
+            return []
+        self._record = block.record
+        made = thinking_parts(block, kept, self._gate) if kept.opaque is not None else kept.code
+        if isinstance(made, str):
+            self._note(made, **(kept.detail or {}))
+            return []
+        return made
+
+    def _part(self, part: JsonObject, block: Block) -> JsonObject | None:
+        """A text or a call as a part of its own; None where it is left out."""
+        if isinstance(block, Call) and not block.hosted:
+            return self._call(block)
+        if isinstance(block, Call | HostedResult):
+            self._note("hosted_block_skipped", reason="messages do not declare the tool that ran it")
+            return None
+        text = part.get("text")
+        if not isinstance(text, str) or is_blank(text):
+            self._note("blank_text_skipped")
+            return None
+        return {"part_kind": "text", "content": sendable_text(text, self._note)}
+
+    def _call(self, call: Call) -> JsonObject:
+        sent = self._ids.sent(call.id)
+        if sent != call.id:
+            self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
+        name = self._names.sent(call.event.tool_name)
+        if name != call.event.tool_name:
+            self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
+        args = arguments(call.event.args, self._note)
+        return {"part_kind": "tool-call", "tool_name": name, "tool_call_id": sent, "args": args}
+
+    def _refusal(self) -> bool | None:
+        """False when nothing can be answered (X5); None leaves the answer to the plan."""
+        if self._asked and self._messages[-1]["kind"] == "request":
+            return None
+        self._record = self._step.record if self._step is not None else self._record
+        self._note("nothing_to_answer")
+        return False
+
+
+def _as_anthropic(message: JsonObject) -> JsonObject:
+    """A message in the outlines in which `in_force` reads it."""
+    parts = message["parts"]
+    kinds = [part["part_kind"] for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    role = "assistant" if message["kind"] == "response" else "user"
+    named = {"tool-return": "tool_result"}
+    return {"role": role, "content": [{"type": named.get(str(kind), str(kind))} for kind in kinds]}
