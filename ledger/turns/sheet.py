@@ -41,7 +41,7 @@ class Sheet:
         """
         event: JsonObject = {
             "type": event_type,
-            "id": fields.get("id") or self.stamps.event_id(),
+            "id": fields.get("id") or self.stamps.event_id(event_type),
             "conversation_id": self.conversation_id,
         }
         for name, value in fields.items():

@@ -8,8 +8,8 @@ from typing import Protocol
 class Stamps(Protocol):
     """Where ids and times come from."""
 
-    def event_id(self) -> str:
-        """An id for the next event."""
+    def event_id(self, event_type: str) -> str:
+        """An id for the next event, which is of that type."""
 
     def turn_id(self) -> str:
         """An id for a turn that nobody named."""
@@ -25,8 +25,11 @@ class LiveStamps:
     """For a runtime in this process: fresh ids (`new_id`) and its clock (`now`)."""
 
     def __init__(self, new_id: Callable[[], str], now: Callable[[], str]) -> None:
-        self.event_id = self.turn_id = self.step_id = new_id
+        self.turn_id = self.step_id = self._new_id = new_id
         self._now = now
+
+    def event_id(self, event_type: str) -> str:  # noqa: ARG002 - fresh whatever it is for
+        return self._new_id()
 
     def at(self) -> str | None:
         return self._now()
@@ -52,7 +55,7 @@ class StreamStamps:
         self._digest.update(line)
         self._made = 0
 
-    def event_id(self) -> str:
+    def event_id(self, event_type: str) -> str:  # noqa: ARG002 - its place tells it from others
         return self._make("event")
 
     def turn_id(self) -> str:

@@ -14,15 +14,15 @@ from ledger.intake.identity import is_id
 from ledger.store import Ledger
 from turnledger.cli.front import Failure, Front, emit, json_option, say, table
 from turnledger.importing.files import STDIN, Missing, session_files
+from turnledger.importing.formats import AUTO, FORMATS, suffixes
 from turnledger.importing.reports import FileReport, totals
-from turnledger.importing.storing import import_pi
+from turnledger.importing.storing import import_file
 
-FORMATS = ("pi",)
 _SHOWN = 20  # problems of one file written out for people; --json has all
 
 
 @click.command("import")
-@click.argument("source_format", metavar="FORMAT", type=click.Choice(FORMATS))
+@click.argument("source_format", metavar="FORMAT", type=click.Choice([AUTO, *FORMATS]))
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--dry-run", "dry", is_flag=True, help="Say what would be stored; store nothing.")
 @click.option("--as", "name", metavar="NEW", help="Another name for the conversation (one session file only).")
@@ -33,25 +33,29 @@ def import_(
 ) -> None:
     """Take in transcripts of a runtime: files, folders, globs, or `-`.
 
-    FORMAT is `pi` (session files, versions 1 to 3). A file makes one conversation named as its session, and
-    one more for every branch of its tree (`SESSION~ENTRY`), which forks where the branch left. Importing
-    again, or importing a longer version of a file, adds only what is new.
+    FORMAT is the runtime's, or `auto` for what a file looks like. A file makes one conversation named as its
+    session, and one more for every branch of its tree (`SESSION~ENTRY`), which forks where the branch left.
+    Importing again, or importing a longer version of a file, adds only what is new.
     """
     if name is not None and not is_id(name):
         raise click.BadParameter("must be 1-200 characters without control characters", param_hint="--as")
-    files = list(session_files(paths))
+    files = list(session_files(paths, suffixes(source_format)))
     if name is not None and len(files) > 1:
         raise click.UsageError(f"--as names one conversation, but the paths name {len(files)} files")
     reports: list[FileReport] = []
     with ExitStack() as stack:
         ledger = _ledger(front, dry, stack)
         bar = stack.enter_context(_bar(files, as_json))
+
+        def progress(size: int) -> None:
+            bar.advance(bar.task_ids[0], size)
+
         for file in files:
             if isinstance(file, Missing):
                 report = FileReport(file.path, failure=file.problem)
             else:
                 bar.update(bar.task_ids[0], file=file.name)
-                report = import_pi(ledger, file, name, dry, lambda size: bar.advance(bar.task_ids[0], size))
+                report = import_file(ledger, source_format, file, name, dry, progress)
             reports.append(report)
             _say_problems(report)
     if as_json:

@@ -9,13 +9,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
+
+from zstandard import ZstdDecompressor, ZstdError
+
+from ledger.errors import NotASession
+from ledger.events import JsonObject
+from ledger.intake.lines import Line, split_lines
+from turnledger.importing.databases import rows
 
 CHUNK = 1024 * 1024
 SPOOLED = 32 * 1024 * 1024
 """Bytes of a pipe kept in memory before they go to a temporary file."""
 
 STDIN = Path("-")
+
+
+class SupportsRead(Protocol):
+    """What bytes are read from."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -28,29 +41,57 @@ class Missing:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """An open file of `size` bytes: what is appended to it later is not read."""
+    """An open file of `size` bytes, as a `ledger.intake.transcript.Source`: what is appended to it later is not
+    read. `progress` is told of bytes as they are read; `path` is None for what has no folder."""
 
     name: str
     handle: IO[bytes]
     size: int
+    path: Path | None = None
+    progress: Callable[[int], None] = lambda _: None
 
-    def chunks(self, progress: Callable[[int], None]) -> Iterator[bytes]:
-        """The bytes from the beginning; `progress` is told the length of each chunk."""
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes from the beginning."""
         self.handle.seek(0)
         left = self.size
         while left > 0 and (chunk := self.handle.read(min(CHUNK, left))):
             left -= len(chunk)
-            progress(len(chunk))
+            self.progress(len(chunk))
             yield chunk
+
+    def lines(self) -> Iterator[Line]:
+        """Its lines that are not blank."""
+        return split_lines(self.chunks())
 
     def fetch(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset`; fewer at the end of the file."""
         self.handle.seek(offset)
-        return self.handle.read(length)
+        found = self.handle.read(length)
+        self.progress(len(found))
+        return found
+
+    def rows(self, query: str) -> Iterator[JsonObject]:
+        """The rows of a query, in the order that it gives; blobs as their text.
+
+        Raises `NotASession` for what is no SQLite database, or one of another layout.
+        """
+        if self.path is None:
+            raise NotASession(
+                file=self.name, runtime="database", problem="a database cannot come through a pipe"
+            )
+        yield from rows(self.path, query)
+
+    def beside(self, pattern: str) -> Iterator["OpenFile"]:
+        """The files that a glob names, from the folder of this one, by name."""
+        folder = None if self.path is None else self.path.parent
+        for path in sorted(folder.glob(pattern)) if folder is not None else ():
+            if path.is_file():
+                with opened(path, self.progress) as file:
+                    yield file
 
 
-def session_files(paths: Iterable[str], suffix: str = ".jsonl") -> Iterator[Path | Missing]:
-    """The files that paths name, each once: files, folders (all that ends with `suffix` below), globs, `-`.
+def session_files(paths: Iterable[str], suffixes: tuple[str, ...] = (".jsonl",)) -> Iterator[Path | Missing]:
+    """The files that paths name, each once: files, folders (what ends with a suffix below), globs, `-`.
 
     In the order of the paths, by name below each. A folder that leads back into itself is read once.
     """
@@ -63,14 +104,14 @@ def session_files(paths: Iterable[str], suffix: str = ".jsonl") -> Iterator[Path
         if not found:
             yield Missing(path, "there is no such file or folder")
         for name in found:
-            for file in _files(name, suffix):
+            for file in _files(name, suffixes):
                 real = file.path if isinstance(file, Missing) else os.path.realpath(file)
                 if real not in given:
                     given.add(real)
                     yield file
 
 
-def _files(name: str, suffix: str) -> Iterator[Path | Missing]:
+def _files(name: str, suffixes: tuple[str, ...]) -> Iterator[Path | Missing]:
     if not Path(name).is_dir():
         yield Path(name)
         return
@@ -89,39 +130,49 @@ def _files(name: str, suffix: str) -> Iterator[Path | Missing]:
         inside.add(real)
         folders.sort()
         for file in sorted(files):
-            if file.endswith(suffix):
+            if file.endswith(suffixes):
                 empty = False
                 yield Path(folder, file)
     yield from unread
     if empty and not unread:
-        yield Missing(name, f"no {suffix} file in this folder")
+        yield Missing(name, f"no {' or '.join(suffixes)} file in this folder")
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[OpenFile]:
-    """A file as it stands now; stdin and pipes are first read to their end.
+def opened(path: Path, progress: Callable[[int], None] = lambda _: None) -> Iterator[OpenFile]:
+    """A file as it stands now; stdin, pipes and what is compressed (`.zst`) are first read to their end.
 
     Raises `OSError` for what cannot be read, naming why.
     """
     if path == STDIN:
-        with _spooled(sys.stdin.buffer, "stdin") as file:
+        with _spooled(sys.stdin.buffer, "stdin", progress) as file:
             yield file
         return
     with path.open("rb") as handle:
         state = os.fstat(handle.fileno())
-        if stat.S_ISREG(state.st_mode):
-            yield OpenFile(path.name, handle, state.st_size)
+        if path.suffix == ".zst":
+            reader = ZstdDecompressor().stream_reader(handle, read_across_frames=True)
+            with _spooled(reader, path.stem, progress, path) as file:
+                yield file
+        elif stat.S_ISREG(state.st_mode):
+            yield OpenFile(path.name, handle, state.st_size, path, progress)
         elif stat.S_ISFIFO(state.st_mode):
-            with _spooled(handle, path.name) as file:
+            with _spooled(handle, path.name, progress) as file:
                 yield file
         else:
             raise OSError(None, "not a regular file")
 
 
 @contextmanager
-def _spooled(stream: IO[bytes], name: str) -> Iterator[OpenFile]:
+def _spooled(
+    stream: SupportsRead, name: str, progress: Callable[[int], None], path: Path | None = None
+) -> Iterator[OpenFile]:
     with tempfile.SpooledTemporaryFile(SPOOLED) as kept:
         size = 0
-        while chunk := stream.read(CHUNK):
-            size += kept.write(chunk)
-        yield OpenFile(name, kept, size)
+        try:
+            while chunk := stream.read(CHUNK):
+                size += kept.write(chunk)
+        except ZstdError as error:
+            if not size:
+                raise OSError(None, f"not what zstd compressed: {error}") from None
+        yield OpenFile(name, kept, size, path, progress)

@@ -66,7 +66,8 @@ class FileReport:
     """What one file gave. `failure` is why it could not be taken in; what was stored before that stays."""
 
     file: str
-    version: int | None = None
+    format: str | None = None
+    version: int | str | None = None
     lines: int = 0
     repaired: int = 0
     problems: list[Problem] = field(default_factory=list)
@@ -82,6 +83,7 @@ class FileReport:
         """The report for machines."""
         return {
             "file": self.file,
+            "format": self.format,
             "version": self.version,
             "lines": self.lines,
             "repaired": self.repaired,

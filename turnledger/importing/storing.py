@@ -1,15 +1,15 @@
-"""A session's conversations into the ledger: only what is new, in batches, again and again."""
+"""A transcript's conversations into the ledger: only what is new, in batches, again and again."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ledger.errors import DatabaseError, RecordedElsewhere, TurnledgerError, VersionConflict
 from ledger.events import JsonObject
-from ledger.intake.lines import split_lines
-from ledger.intake.pi import Session, Stream
+from ledger.intake.transcript import ConversationStream, Format
 from ledger.recorded import EncodedEvent, RecordedEvent
 from ledger.store import Ledger
 from turnledger.importing.files import OpenFile, opened
+from turnledger.importing.formats import format_of
 from turnledger.importing.reports import ConversationReport, FileReport
 
 BATCH_EVENTS = 1_000
@@ -22,8 +22,11 @@ Progress = Callable[[int], None]
 _LIVE = frozenset({"turn_start", "step_start", "user_message"})
 
 
-def import_pi(ledger: Ledger | None, path: Path, name: str | None, dry: bool, progress: Progress) -> FileReport:
-    """Take in one pi session file; `name` is another name for its conversation.
+def import_file(
+    ledger: Ledger | None, source_format: str, path: Path, name: str | None, dry: bool, progress: Progress
+) -> FileReport:
+    """Take in one file of a format, `auto` for the one that it looks like; `name` is another name for its
+    (main) conversation.
 
     `ledger` None stands for an empty one. With `dry` nothing is stored, and the report says what would be.
     What is wrong with the file, or that it cannot be read, is in the report. Raises `DatabaseError`
@@ -31,11 +34,13 @@ def import_pi(ledger: Ledger | None, path: Path, name: str | None, dry: bool, pr
     """
     report = FileReport(path.name)
     try:
-        with opened(path) as file:
+        with opened(path, progress) as file:
             for attempt in range(1, ATTEMPTS + 1):
                 report = FileReport(file.name)
                 try:
-                    _take(ledger, file, name, dry, report, progress)
+                    chosen = format_of(source_format, file)
+                    report.format = chosen.name
+                    _take(ledger, chosen, file, name, dry, report)
                     break
                 except VersionConflict:  # one of its conversations was appended to meanwhile: look again
                     if attempt == ATTEMPTS:
@@ -50,30 +55,34 @@ def import_pi(ledger: Ledger | None, path: Path, name: str | None, dry: bool, pr
 
 
 def _take(
-    ledger: Ledger | None, file: OpenFile, name: str | None, dry: bool, report: FileReport, progress: Progress
+    ledger: Ledger | None, chosen: Format, file: OpenFile, name: str | None, dry: bool, report: FileReport
 ) -> None:
-    session = Session.read(split_lines(file.chunks(progress)), file.name, name)
-    report.version, report.lines = session.version, session.lines
-    report.repaired, report.problems = session.repaired, session.problems
-
-    def fetch(offset: int, length: int) -> bytes:
-        progress(length)
-        return file.fetch(offset, length)
-
-    for stream in session.streams(fetch):
-        one = ConversationReport(stream.conversation_id, stream.source)
-        report.conversations.append(one)
-        _store(ledger, session, stream, dry, one)
+    transcript = chosen.read(file, name)
+    try:
+        for stream in transcript.streams():
+            one = ConversationReport(stream.conversation_id, stream.source)
+            report.conversations.append(one)
+            _store(ledger, chosen.name, transcript.id, stream, dry, one)
+    finally:
+        report.version, report.lines = transcript.version, transcript.lines
+        report.repaired, report.problems = transcript.repaired, transcript.problems
     for one in report.conversations:
-        one.current = one.conversation_id == session.current
+        one.current = one.conversation_id == transcript.current
 
 
-def _store(ledger: Ledger | None, session: Session, stream: Stream, dry: bool, one: ConversationReport) -> None:
+def _store(
+    ledger: Ledger | None,
+    source_format: str,
+    session: str,
+    stream: ConversationStream,
+    dry: bool,
+    one: ConversationReport,
+) -> None:
     head = ledger.head(stream.conversation_id) if ledger is not None else None
     stored: dict[str, int] = {}
     if ledger is not None and head is not None:
         own = ledger.read(stream.conversation_id, after=head.first_version - 1)
-        stored = _stored(own, stream.conversation_id, session.id)
+        stored = _stored(own, stream.conversation_id, source_format, session)
     version = head.version if head is not None else stream.source_version
     for batch in _batches(stream.events(stored, version)):
         one.events.update(event.type for event in batch)
@@ -89,26 +98,28 @@ def _store(ledger: Ledger | None, session: Session, stream: Stream, dry: bool, o
         one.new += len(batch) - done.known
 
 
-def _stored(events: Iterable[RecordedEvent], conversation_id: str, session: str) -> dict[str, int]:
+def _stored(
+    events: Iterable[RecordedEvent], conversation_id: str, source_format: str, session: str
+) -> dict[str, int]:
     """The versions of the conversation's own events by id.
 
     Raises `RecordedElsewhere` when it did not begin with this session, or was recorded live after.
     """
     stored: dict[str, int] = {}
     for event in events:
-        if not stored and not _is_of(event, session):
+        if not stored and not _is_of(event, source_format, session):
             problem = "it was recorded live, or appended by hand" if not _source(event) else "another source"
             raise RecordedElsewhere(conversation_id=conversation_id, problem=problem)
-        if event.type in _LIVE and not event.event_id.startswith("pi:"):
+        if event.type in _LIVE and not event.event_id.startswith(f"{source_format}:"):
             problem = f"it goes on with what was recorded live, at version {event.version}"
             raise RecordedElsewhere(conversation_id=conversation_id, problem=problem)
         stored[event.event_id] = event.version
     return stored
 
 
-def _is_of(event: RecordedEvent, session: str) -> bool:
+def _is_of(event: RecordedEvent, source_format: str, session: str) -> bool:
     source = _source(event)
-    return source.get("format") == "pi" and source.get("session") == session
+    return source.get("format") == source_format and source.get("session") == session
 
 
 def _source(event: RecordedEvent) -> JsonObject:

@@ -1,5 +1,26 @@
 """pi's session files (specs/pi.md 3): lines to records, to a tree, to conversations of events."""
 
+from ledger.intake.pi.records import ENTRY_TYPES
 from ledger.intake.pi.session import Session, Stream
+from ledger.intake.sniffing import first_objects
+from ledger.intake.transcript import Format
 
-__all__ = ["Session", "Stream"]
+
+def _looks_like(_name: str, head: bytes) -> bool:
+    for value in first_objects(head):
+        if value.get("type") == "session" and isinstance(value.get("id"), str):
+            return "cwd" in value or "version" in value or "timestamp" in value
+        if value.get("type") not in ENTRY_TYPES:
+            return False
+    return False
+
+
+FILES = Format(
+    "pi",
+    "pi session files, versions 1 to 3",
+    (".jsonl",),
+    lambda source, name: Session.of(source, name),
+    _looks_like,
+)
+
+__all__ = ["FILES", "Session", "Stream"]

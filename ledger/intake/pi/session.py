@@ -16,16 +16,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ledger.errors import NotASession, SourceChanged
-from ledger.events import MAX_EVENT_BYTES, Json, JsonObject, json_bytes
+from ledger.events import MAX_EVENT_BYTES, Json, JsonObject
 from ledger.intake.identity import kept_id
 from ledger.intake.lines import MAX_LINE_BYTES, Line
-from ledger.intake.mending import NotARecord, collect, read_record, within_size
+from ledger.intake.mending import NotARecord, read_record
 from ledger.intake.pi.maker import FORMAT, Maker
 from ledger.intake.pi.path import Path, damaged
 from ledger.intake.pi.records import DAMAGED, Record, Records, read_records
 from ledger.intake.pi.state import State
 from ledger.intake.pi.tree import chain, leaf, link
 from ledger.intake.problems import Problem
+from ledger.intake.scribe import encoded_event
+from ledger.intake.transcript import Source
 from ledger.recorded import EncodedEvent
 
 Fetch = Callable[[int, int], bytes]
@@ -50,8 +52,9 @@ class Session:
     entry it begins with.
     """
 
-    def __init__(self, found: Records, file: str, name: str | None = None) -> None:
+    def __init__(self, found: Records, file: str, name: str | None = None, fetch: Fetch | None = None) -> None:
         self._found = found
+        self._fetch = fetch
         self.file = file
         self.id = kept_id(found.session)
         self.conversation_id = name or self.id  # marked where it had to be replaced
@@ -71,6 +74,13 @@ class Session:
             raise NotASession(file=file, runtime=FORMAT, problem=_why(found))
         link(found)
         return cls(found, file, name)
+
+    @classmethod
+    def of(cls, source: Source, name: str | None = None) -> "Session":
+        """The session that a file holds; as `read`, and its bodies come from there."""
+        session = cls.read(source.lines(), source.name, name)
+        session._fetch = source.fetch
+        return session
 
     @property
     def problems(self) -> list[Problem]:
@@ -92,8 +102,12 @@ class Session:
         """Lines that hold something."""
         return self._found.lines
 
-    def streams(self, fetch: Fetch) -> "Iterator[Stream]":
-        """The session's conversations, sources before branches. `current` names the leaf's, at the end."""
+    def streams(self, fetch: Fetch | None = None) -> "Iterator[Stream]":
+        """The session's conversations, sources before branches. `current` names the leaf's, at the end.
+
+        `fetch` reads the bodies, where the session was not made from a source that can.
+        """
+        fetch = fetch or self._fetch or _no_bodies
         starts = deque([_Start(self._found.header or 0, State())])
         while starts:
             start = starts.popleft()
@@ -228,20 +242,16 @@ class Stream:
 
     def _encoded(self, event: JsonObject, maker: Maker, entry: JsonObject | None) -> EncodedEvent:
         """The event as it is stored; its shape is right as it was made, and tests hold it to the door."""
-        plain = collect(event)
-        if maker.record.length > MAX_EVENT_BYTES // 4:  # what is smaller stays within the limit
-            plain = within_size(plain)
-            if len(json_bytes(plain)) > MAX_EVENT_BYTES:  # in fields that are never that large
-                text = f"{plain['type']}: over {MAX_EVENT_BYTES:,} bytes"
-                plain = within_size(collect(maker.note("oversize", text, entry, block=f"{plain['type']}!")))
-        turn, step = plain.get("turn_id"), plain.get("step_id")
-        return EncodedEvent(
-            str(plain["id"]),
-            str(plain["type"]),
-            turn if isinstance(turn, str) else None,
-            step if isinstance(step, str) else None,
-            json_bytes(plain),
-        )
+
+        def oversize(plain: JsonObject) -> JsonObject:
+            text = f"{plain['type']}: over {MAX_EVENT_BYTES:,} bytes"
+            return maker.note("oversize", text, entry, block=f"{plain['type']}!")
+
+        return encoded_event(event, maker.record.length, oversize)
+
+
+def _no_bodies(_offset: int, _length: int) -> bytes:
+    raise TypeError("a session of lines alone needs `fetch`")
 
 
 def _why(found: Records) -> str:

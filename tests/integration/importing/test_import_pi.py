@@ -17,7 +17,7 @@ from ledger.intake.pi import Session
 from tests.conformance import SHARED, needs_shared
 from tests.pi_files import SESSION, SessionFile, call, take
 from turnledger.cli import main
-from turnledger.importing.storing import import_pi
+from turnledger.importing.storing import import_file
 
 FIXTURES = SHARED / "fixtures" / "pi"
 
@@ -254,7 +254,7 @@ def test_imports_of_the_same_files_at_the_same_time_add_everything_once(engine_u
     data = with_branch().data()
     path.write_bytes(data)
     with Ledger.open(engine_url) as ledger, ThreadPoolExecutor(6) as pool:
-        made = list(pool.map(lambda _: import_pi(ledger, path, None, False, lambda _: None), range(6)))
+        made = list(pool.map(lambda _: import_file(ledger, "pi", path, None, False, lambda _: None), range(6)))
     assert [one.failure for one in made] == [None] * 6
     assert sum(conversation.new for one in made for conversation in one.conversations) == 16 + 8
     assert events_of(engine_url) == {name: whole_ids(name, data) for name in (SESSION, f"{SESSION}~alt")}

@@ -1,0 +1,47 @@
+"""The formats that can be taken in, and which one a file looks like."""
+
+from itertools import islice
+
+from ledger.errors import NotASession
+from ledger.intake import pi
+from ledger.intake.transcript import Format
+from turnledger.importing.files import OpenFile
+
+AUTO = "auto"
+HEAD_BYTES = 64 * 1024
+
+FORMATS: dict[str, Format] = {one.name: one for one in (pi.FILES,)}
+"""By name. To add one: its `Format` here; `ledger.intake.transcript` says what that is."""
+
+
+def suffixes(source_format: str) -> tuple[str, ...]:
+    """How the files of a format end; of all of them for `auto`."""
+    if source_format == AUTO:
+        return tuple(dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes))
+    return FORMATS[source_format].suffixes
+
+
+def looks_like(file: OpenFile) -> list[Format]:
+    """The formats that a file looks like, in their order."""
+    head = b"".join(islice(file.chunks(), 1))[:HEAD_BYTES]
+    return [one for one in FORMATS.values() if one.looks_like(file.name, head)]
+
+
+def format_of(source_format: str, file: OpenFile) -> Format:
+    """The format of that name; for `auto` the one that the file looks like.
+
+    Raises `NotASession` where nothing known looks like it, or where a file of another format was named.
+    """
+    if source_format == AUTO:
+        found = looks_like(file)
+        if not found:
+            known = ", ".join(FORMATS)
+            problem = f"it looks like none of {known}; name its format if you know it"
+            raise NotASession(file=file.name, runtime="known", problem=problem)
+        return found[0]
+    named = FORMATS[source_format]
+    others = looks_like(file)
+    if others and named not in others:
+        problem = f"it looks like {' or '.join(one.name for one in others)}"
+        raise NotASession(file=file.name, runtime=named.name, problem=problem)
+    return named
