@@ -102,6 +102,11 @@ CODES: tuple[Code, ...] = (
         "A call has several final results; this one is not the one that is sent.",
         "Find out why the runtime records a result twice.",
     ),
+    _warning(
+        "edited_content",
+        "A block is not what the digest recorded with it says; its signature and other state are not sent.",
+        "Nothing, when the edit was meant; the block is sent as plain content.",
+    ),
     _info("empty_text_skipped", "Empty text is left out; providers refuse it."),
     _info("empty_thinking_skipped", "Thinking without text, signature, data or metadata is left out."),
     _warning(

@@ -62,6 +62,7 @@ class Step:
         "api",
         "before_compaction",
         "blocks",
+        "context",
         "finish",
         "indexed",
         "left_out",
@@ -70,6 +71,7 @@ class Step:
         "provider",
         "record",
         "replaced_by",
+        "seam",
         "state",
         "state_invalid",
         "step_id",
@@ -95,6 +97,8 @@ class Step:
         self.state: ReplayState | None = None  # the replay envelope, when this build can use it
         self.state_invalid = False  # there was one that it cannot use: send plain content
         self.replaced_by: list[RecordedEvent] | None = None  # the retries and errors that name it
+        self.context: RecordedEvent | None = None  # the last `context` event before it began
+        self.seam: RecordedEvent | None = None  # the last note of a fallback: another model goes on from there
 
     @property
     def turn_id(self) -> str:

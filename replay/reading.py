@@ -123,6 +123,7 @@ class Reading:
 
     def _begin(self, turn: Turn, step_id: str | None, record: RecordedEvent) -> Step:
         step = Step(turn, step_id, record)
+        step.context = self.contexts[-1] if self.contexts else None
         self.last_place = record.version
         self._last_step = step
         self._opened = True
@@ -304,8 +305,12 @@ class Reading:
     def _context(self, record: RecordedEvent, *_: object) -> None:
         self.contexts.append(record)
 
-    def _note(self, record: RecordedEvent, *_: object) -> None:
+    def _note(
+        self, record: RecordedEvent, event: Note, _turn: Turn | None = None, step: Step | None = None
+    ) -> None:
         self.notes.append(record)
+        if step is not None and event.fields.get("kind") == "fallback":
+            step.seam = record
 
     def _unknown(self, record: RecordedEvent, *_: object) -> None:
         self.diagnostics.append(diagnostic("unknown_event_skipped", record, type=record.type))

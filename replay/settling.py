@@ -9,6 +9,7 @@ from ledger.recorded import RecordedEvent
 from replay.answers import Answers, result_of
 from replay.attempts import report_superseded, superseded
 from replay.diagnostics import diagnostic
+from replay.edited import forget_state, is_edited
 from replay.findings import Findings
 from replay.items import (
     Block,
@@ -173,6 +174,10 @@ class Settling:
                 self._name(block)
         if step.finish is not None and not self.findings.gone(step.finish, step):
             self._attach_state(step, step.finish, recorded)
+        for block in step.blocks:
+            if block.event.provider_metadata is not None and is_edited(block):
+                self.findings.say("edited_content", block.record)
+                forget_state(block)
         return True
 
     def _keep(self, step: Step) -> list[Block]:

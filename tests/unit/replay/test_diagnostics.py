@@ -23,6 +23,7 @@ LEDGERS: dict[str, list[dict[str, Any]]] = {
     "denied_tool_call": [USER, call("c", "m1"), event("tool_approval", tool_call_id="c", decision="denied")],
     "duplicate_call_id_renamed": [USER, call("c", "m1"), result("c"), call("c", "m2"), result("c")],
     "duplicate_tool_result": [USER, call("c", "m1"), result("c"), result("c")],
+    "edited_content": [USER, text("a", "m1", provider_metadata={"turnledger": {"digest": "0"}})],
     "empty_text_skipped": [USER, text("", "m1")],
     "empty_thinking_skipped": [USER, thinking("", "m1")],
     "extra_terminal": [USER, complete(), complete()],
