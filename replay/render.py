@@ -51,6 +51,13 @@ class Writing(Protocol):
         ...
 
 
+def written(writing: Writing, messages: Iterable[Message]) -> Rendered:
+    """The request that `writing` makes of all `messages`."""
+    for message in messages:
+        writing.write(message)
+    return writing.rendered()
+
+
 Renderer: TypeAlias = Callable[[Plan, Sequence[Message], Target], Rendered]
 """Gets the plan, its neutral messages (read-only, also inside) and the target; pure."""
 

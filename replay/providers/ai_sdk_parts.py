@@ -18,10 +18,17 @@ from ledger.errors import BadInput
 from ledger.events import Json, JsonObject
 from replay.diagnostics import Code, register
 from replay.options import Target
-from replay.providers.content import NO_ERROR_TEXT, Report, is_blank, is_content_list, sendable_text, stand_in
+from replay.providers.content import (
+    NO_ERROR_TEXT,
+    NO_OUTPUT,
+    Report,
+    is_blank,
+    is_content_list,
+    sendable_text,
+    stand_in,
+)
 from replay.providers.media import Media, is_base64, media_of
 from replay.providers.names import Names
-from replay.providers.openai_chat_parts import NO_OUTPUT
 from replay.providers.wire_text import cleaned, cleaned_text
 
 register(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from ledger.events import Json, JsonObject
-from replay.parts import text_part
+from replay.parts import canonical, text_part
 from replay.providers.media import FILE_TYPES, IMAGE_TYPES, Media, media_of
 from replay.providers.wire_text import cleaned, cleaned_text, is_clean
 
@@ -18,6 +18,7 @@ ANCHOR = "[the conversation starts with the assistant]"
 """What stands before a history that starts with the assistant, where that is refused (A7)."""
 
 NO_ERROR_TEXT = "[the tool failed without a message]"
+NO_OUTPUT = "[the tool returned nothing]"
 
 
 def is_blank(text: str) -> bool:
@@ -70,6 +71,35 @@ def written_part(
         return written
     problem = written or ("it holds neither data nor a URL" if is_media(part) else "a block of another kind")
     return text_part(stand_in(kind, problem, report))
+
+
+def result_parts(
+    content: Json, failed: bool, media: Callable[[Media], JsonObject | str], report: Report
+) -> tuple[str, list[JsonObject]]:
+    """A result as one text, and its images and files beside it, as `media` spells them.
+
+    The text of a result that `failed` says so, for formats that have no field for it; it is empty only beside
+    images or files.
+    """
+    beside: list[JsonObject] = []
+    if isinstance(content, str):
+        text = sendable_text(content, report)
+    elif is_content_list(content) and isinstance(content, list):
+        texts: list[str] = []
+        for block in content:
+            part = written_part(block, media, report) if isinstance(block, dict) else None
+            if part is not None and part["type"] == "text":
+                texts.append(str(part["text"]))
+            elif part is not None:
+                beside.append(part)
+        text = "\n\n".join(texts)
+    else:
+        text = sendable_text(canonical(content), report)
+    if is_blank(text):
+        text = NO_ERROR_TEXT if failed else "" if beside else NO_OUTPUT
+    elif failed:
+        text = f"[error] {text}"
+    return text, beside
 
 
 def system_texts(content: Json, report: Report) -> list[str]:

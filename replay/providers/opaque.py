@@ -18,7 +18,8 @@ class Opaque:
     """What a provider gave with a block.
 
     `signature` and `redacted` seal thinking (Anthropic, Bedrock); `item_id` names the item of a response,
-    `encrypted` is its sealed reasoning and `summary` its texts (Responses); `thought` is Gemini's signature.
+    `encrypted` is its sealed reasoning,
+    `summary` its texts and `phase` what a message is for (Responses); `thought` is Gemini's signature.
     """
 
     signature: str | None = None
@@ -27,6 +28,7 @@ class Opaque:
     encrypted: str | None = None
     summary: tuple[str, ...] | None = None
     thought: str | None = None
+    phase: str | None = None
 
 
 def opaque_of(block: Block) -> Opaque:
@@ -48,6 +50,7 @@ def opaque_of(block: Block) -> Opaque:
         found.get("encrypted"),
         summary,
         found.get("thought"),
+        found.get("phase"),
     )
 
 
@@ -57,11 +60,13 @@ _KEYS = {
     "redactedData": "redacted",
     "redactedContent": "redacted",
     "id": "item_id",
+    "item_id": "item_id",
     "itemId": "item_id",
     "encrypted_content": "encrypted",
     "reasoningEncryptedContent": "encrypted",
     "thoughtSignature": "thought",
     "thought_signature": "thought",
+    "phase": "phase",
 }
 
 

@@ -5,22 +5,14 @@ from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
 from replay.items import Thinking
-from replay.parts import canonical, text_part
-from replay.providers.content import (
-    NO_ERROR_TEXT,
-    Report,
-    is_blank,
-    is_content_list,
-    sendable_text,
-    written_part,
-)
+from replay.parts import text_part
+from replay.providers.content import NO_OUTPUT, Report, result_parts, written_part
 from replay.providers.media import Media, image_problem, refused, text_problem
 from replay.providers.names import Names
-from replay.providers.settings import counts, numbers, settings_in
-from replay.providers.tools import Tool, recorded_tools
-from replay.providers.wire_text import cleaned, cleaned_text, is_clean
+from replay.providers.settings import choice_among, counts, numbers, settings_in
+from replay.providers.tools import functions
+from replay.providers.wire_text import cleaned_text, is_clean
 
-NO_OUTPUT = "[the tool returned nothing]"
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -59,45 +51,19 @@ def _file(media: Media) -> JsonObject | str:
 
 
 def result_text(content: Json, failed: bool, images: bool, report: Report) -> tuple[str, list[JsonObject]]:
-    """A result as the text of a tool message, and its images, which stand behind the run of results (O5).
-
-    The text of a result that `failed` says so: the format has no field for it.
-    """
-    moved: list[JsonObject] = []
-    if isinstance(content, str):
-        text = sendable_text(content, report)
-    elif is_content_list(content) and isinstance(content, list):
-        texts: list[str] = []
-        for block in content:
-            part = user_part(block, images, report) if isinstance(block, dict) else None
-            if part is not None and part["type"] == "text":
-                texts.append(str(part["text"]))
-            elif part is not None:
-                moved.append(part)
-        text = "\n\n".join(texts)
-    else:
-        text = sendable_text(canonical(content), report)
-    if is_blank(text):
-        text = NO_ERROR_TEXT if failed else NO_OUTPUT
-    elif failed:
-        text = f"[error] {text}"
-    return text, moved
+    """A result as the text of a tool message, and its images, which stand behind the run of results (O5)."""
+    text, moved = result_parts(content, failed, _media if images else _text_alone, report)
+    return text or NO_OUTPUT, moved
 
 
 def definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
-    """The recorded tools as functions; a tool that another provider has itself is left out, and a second one of
-    a name."""
-    written: dict[str, JsonObject] = {}
-    for tool in recorded_tools(tools):
-        if not isinstance(tool, Tool) or tool.schema is None or tool.name in written:
-            report("tool_definition_skipped", tool=tool.name if isinstance(tool, Tool) else None)
-            continue
-        function: JsonObject = {"name": names.sent(tool.name)}
-        if tool.description is not None:
-            function["description"] = cleaned_text(tool.description)
-        function["parameters"] = cleaned({"type": "object", **tool.schema})
-        written[tool.name] = {"type": "function", "function": function}
-    return list(written.values())
+    """The recorded tools as functions."""
+    written: list[JsonObject] = []
+    for tool in functions(tools, names, report):
+        said: JsonObject = {} if tool.description is None else {"description": tool.description}
+        function: JsonObject = {"name": tool.name, **said, "parameters": tool.parameters}
+        written.append({"type": "function", "function": function})
+    return written
 
 
 def reasoning_details(sent: Sequence[Thinking]) -> list[Json]:
@@ -121,7 +87,4 @@ def settings_of(context: JsonObject | None, *, tools: bool) -> JsonObject:
     given = settings_in(context)
     kept = numbers(given, {"temperature": (0, 2), "top_p": (0, 1)})
     kept |= counts(given, "max_tokens", "max_completion_tokens")
-    choice = given.get("tool_choice")
-    if tools and isinstance(choice, str) and choice in ("auto", "none", "required"):
-        kept["tool_choice"] = choice
-    return kept
+    return kept | choice_among(given, tools=tools)

@@ -8,6 +8,7 @@ from replay.parts import canonical
 from replay.providers.ai_sdk_parts import told
 from replay.providers.content import (
     NO_ERROR_TEXT,
+    NO_OUTPUT,
     Report,
     input_object,
     is_blank,
@@ -17,7 +18,6 @@ from replay.providers.content import (
 )
 from replay.providers.media import media_of
 from replay.providers.names import Names
-from replay.providers.openai_chat_parts import NO_OUTPUT
 from replay.providers.wire_text import cleaned, cleaned_text
 
 

@@ -27,3 +27,11 @@ def counts(settings: JsonObject, *names: str) -> JsonObject:
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             kept[name] = value
     return kept
+
+
+def choice_among(settings: JsonObject, *, tools: bool) -> JsonObject:
+    """OpenAI's choice among tools by a word, for a request that declares `tools`; a tool by name stays out."""
+    choice = settings.get("tool_choice")
+    if tools and isinstance(choice, str) and choice in ("auto", "none", "required"):
+        return {"tool_choice": choice}
+    return {}

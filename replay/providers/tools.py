@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ledger.events import Json, JsonObject
+from replay.providers.content import Report
+from replay.providers.names import Names
+from replay.providers.wire_text import cleaned, cleaned_text
 
 _SCHEMAS = ("input_schema", "parameters", "inputSchema")
 
@@ -18,6 +21,30 @@ class Tool(NamedTuple):
     description: str | None
     schema: JsonObject | None
     recorded: JsonObject
+
+
+class Function(NamedTuple):
+    """A tool as it is declared: a sent name, clean texts, a schema of type object."""
+
+    name: str
+    description: str | None
+    parameters: JsonObject
+
+
+def functions(tools: Json, names: Names, report: Report) -> list[Function]:
+    """The recorded tools that any provider can be told of; a tool that a provider has itself is left out and
+    said, and so is a second one of a name."""
+    found: dict[str, Function] = {}
+    for tool in recorded_tools(tools):
+        if not isinstance(tool, Tool) or tool.schema is None or tool.name in found:
+            report("tool_definition_skipped", tool=tool.name if isinstance(tool, Tool) else None)
+            continue
+        schema = cleaned({"type": "object", **tool.schema})
+        description = None if tool.description is None else cleaned_text(tool.description)
+        found[tool.name] = Function(
+            names.sent(tool.name), description, schema if isinstance(schema, dict) else {"type": "object"}
+        )
+    return list(found.values())
 
 
 def recorded_tools(tools: Json) -> Iterator[Tool | Json]:

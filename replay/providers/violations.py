@@ -13,6 +13,7 @@ from replay.providers.judges import Violation
 from replay.providers.judges.anthropic import judge as judge_anthropic
 from replay.providers.judges.mistral import judge as judge_mistral
 from replay.providers.judges.openai_chat import judge as judge_openai_chat
+from replay.providers.judges.openai_responses import judge as judge_openai_responses
 
 __all__ = ["JUDGES", "Judge", "Violation", "violations"]
 
@@ -33,6 +34,7 @@ JUDGES: dict[str, Judge] = {
     "anthropic": judge_anthropic,
     "mistral": judge_mistral,
     "openai-chat": judge_openai_chat,
+    "openai-responses": judge_openai_responses,
 }
 
 

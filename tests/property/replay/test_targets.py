@@ -27,6 +27,7 @@ MODELS: dict[str, list[str | None]] = {
     "anthropic": ["claude-opus-4-5", "claude-opus-5-5", "big", None],
     "mistral": ["mistral-large-latest", None],
     "openai-chat": ["gpt-4.1", "gpt-5.4", "deepseek-flash", "kimi-k2-thinking", "glm-5", "minimax-m3", None],
+    "openai-responses": ["gpt-5.4", "gpt-4.1", None],
 }
 PROVIDERS = [name for name in targets() if name != "neutral"]
 
@@ -38,6 +39,8 @@ def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
     optional: dict[str, st.SearchStrategy[Any]] = {"account": st.just("acme")}
     if provider == "openai-chat":
         optional["dialect"] = st.sampled_from(sorted(DIALECTS))
+    if provider == "openai-responses":
+        optional["stored"] = st.booleans()
     if provider == "anthropic":
         optional["thinking"] = st.sampled_from([{"type": "enabled", "budget_tokens": 9}, {"type": "adaptive"}])
     return st.fixed_dictionaries(
@@ -68,7 +71,7 @@ def judged(records: Sequence[RecordedEvent], target: Any, chosen: Options) -> Re
     return found
 
 
-PAIRING = frozenset({"A1", "O1", "M2"})
+PAIRING = frozenset({"A1", "O1", "M2", "R1", "R4"})
 
 
 def test_every_target_has_a_judge() -> None:

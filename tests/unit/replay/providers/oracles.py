@@ -8,6 +8,7 @@ from typing import Any
 from tests.unit.replay.providers.anthropic_shapes import shape_faults
 from tests.unit.replay.providers.mistral_validator import mistral_faults
 from tests.unit.replay.providers.openai_chat_shapes import openai_chat_faults
+from tests.unit.replay.providers.openai_responses_shapes import openai_responses_faults
 
 Oracle = Callable[[Mapping[str, Any]], list[str]]
 
@@ -15,4 +16,5 @@ ORACLES: dict[str, Oracle] = {
     "anthropic": shape_faults,
     "mistral": mistral_faults,
     "openai-chat": openai_chat_faults,
+    "openai-responses": openai_responses_faults,
 }

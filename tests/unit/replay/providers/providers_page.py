@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
-from replay.providers.rules import Rules, mistral, openai_chat
+from typing import Any, NamedTuple
+
+from replay.providers.rules import Judged, Rules, mistral, openai_chat, openai_responses
 from replay.providers.rules.anthropic import NOT_RENDERED, RULES, UNPROBED
 from replay.providers.rules.page import section
 from replay.render import targets
 from tests.conformance import REPOSITORY
+from tests.unit.replay.providers import test_openai_responses
 from tests.unit.replay.providers.anthropic_rows import BAD
 from tests.unit.replay.providers.test_mistral import BAD as BAD_MISTRAL
 from tests.unit.replay.providers.test_openai_chat_rules import BAD as BAD_CHAT
+
+
+class Tested(NamedTuple):
+    """A target's section: its rules, and the tests of them.
+
+    `rows` are the rule ids of each bad history, `mends` the rule that is broken when a mend of the renderer is
+    switched off, a mend each; both stand in `tests/unit/replay/providers/{file}.py`.
+    """
+
+    title: str
+    rules: Rules
+    file: str
+    rows: list[list[str]]
+    mends: list[str]
+
+
+def _tested(title: str, rules: Rules, tests: Any) -> Tested:
+    file = tests.__name__.rpartition(".")[2]
+    rows = [row[0].split() for row in tests.BAD]
+    return Tested(title, rules, file, rows, [rule for mend in tests.MENDS for rule in mend[-1].split()])
+
+
+TESTED = [
+    _tested("OpenAI Responses", openai_responses.RULES, test_openai_responses),
+]
+"""The targets whose tests tell what they test: rows `BAD` that begin with rule ids, `MENDS` that end with one."""
 
 PAGE = REPOSITORY / "docs" / "providers.md"
 
@@ -97,7 +126,8 @@ Targets so far: {targets}. A later one is a rule table in `replay/providers/rule
 This page is made from the tables; tests in the last column are in `tests/unit/replay/providers`: rows of
 `test_anthropic_rules.py` (`test_openai_chat_rules.py`), and the mend's own test in `test_anthropic_render.py`
 or `test_anthropic_settings.py`
-(`test_openai_chat_render.py`); `test_mistral.py` has both.
+(`test_openai_chat_render.py`); `test_mistral.py` has both. A mend that is switched off is one of the renderer's
+that a test takes out, and the judge (or the test) then finds that rule broken.
 
 """
 
@@ -120,8 +150,22 @@ def document() -> str:
             section("Anthropic Messages", RULES, anthropic),
             section("OpenAI Chat Completions and its dialects", openai_chat.RULES, chat),
             section("Mistral", mistral.RULES, nine),
+            *(section(one.title, one.rules, told(one)) for one in TESTED),
         ]
     )
+
+
+def told(one: Tested) -> dict[str, str]:
+    """What the page says of each rule's tests."""
+    said: dict[str, str] = {}
+    for name, rule in one.rules.items():
+        rows, mends = (sum(name in row for row in one.rows), one.mends.count(name))
+        parts = [f"{rows} bad row{'s' * (rows > 1)}"] if rows else []
+        parts += [f"{mends} mend{'s' * (mends > 1)} switched off"] if mends else []
+        if not parts and rule.judged is Judged.ORIGINAL:
+            parts = ["beside the responses"]
+        said[name] = f"{', '.join(parts)} in `{one.file}`" if parts else ""
+    return said
 
 
 def tests_of(rules: Rules, rows: list[list[str]], mends: dict[str, str]) -> dict[str, str]:

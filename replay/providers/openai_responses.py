@@ -1,0 +1,231 @@
+"""A plan as a request to OpenAI's Responses API: what would break its rules (specs/providers.md 3) is mended.
+
+Every text, call and result is an item of `input`; the results of a step stand right behind its items, as the
+strict servers of this format want it. Two ways to send reasoning back: from memory (`Target.stored` not set),
+sealed and without any item id but its own; or by item id, where the provider keeps responses. Then a response
+goes back under its ids whole or not at all (R4, R5).
+"""
+
+from collections.abc import Sequence
+
+from ledger.events import JsonObject
+from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
+from replay.materialize import Message
+from replay.options import Target
+from replay.parts import system_as_user
+from replay.plan import Plan
+from replay.providers import codes as codes  # registers them
+from replay.providers.content import is_blank, sendable_text, system_texts
+from replay.providers.names import Names
+from replay.providers.noting import Noting
+from replay.providers.openai_responses_items import (
+    call_item,
+    definitions,
+    output_item,
+    reasoning_item,
+    settings_of,
+    text_items,
+    user_part,
+)
+from replay.providers.openai_responses_units import ItemIds, Unit
+from replay.providers.ownership import Ownership, model_of
+from replay.providers.wire_text import cleaned_text
+from replay.render import Rendered, Writing, written
+
+PROVIDERS = frozenset({"openai", "openai-codex", "openai.responses"})
+APIS = frozenset({"openai-responses", "responses", "openai.responses", "openai-codex-responses"})
+ID_LIMIT = NAME_LIMIT = 64
+
+
+def writing(plan: Plan, target: Target) -> Writing:
+    """A request in progress."""
+    return ResponsesWriting(plan, target)
+
+
+def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
+    """The request for `plan`, whose neutral messages are `messages`; pure and append-only."""
+    return written(writing(plan, target), messages)
+
+
+class ResponsesWriting(Noting):
+    """One render in progress."""
+
+    def __init__(self, plan: Plan, target: Target) -> None:
+        super().__init__(plan.context_record)
+        self._target = target
+        self._context = plan.context
+        self._model = model_of(plan.items, target, PROVIDERS)
+        self._ownership = Ownership(target, self._model, PROVIDERS, APIS)
+        self._items: list[JsonObject] = []
+        self._provenance: list[list[list[int]]] = []
+        self._last_step: Step | None = None
+        self._ids = Names(ID_LIMIT)
+        self._names = Names(NAME_LIMIT)
+        self._item_ids = ItemIds()
+        self._custom: set[str] = set()  # sent ids of calls that are custom ones: their outputs are, too (R3)
+        self._system = self._instructions(plan)
+        self._tools = definitions((plan.context or {}).get("tools"), self._names, self._note)
+
+    def write(self, message: Message) -> None:
+        item = message.item
+        if isinstance(item, Entry):
+            self._entry(item, message)
+        elif message.role == "tool":
+            self._results(message)
+        else:
+            self._assistant(item, message)
+
+    def rendered(self) -> Rendered:
+        extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
+        extra["store"] = bool(self._target.stored)
+        if not self._target.stored:
+            extra["include"] = ["reasoning.encrypted_content"]
+        if self._tools:
+            extra["tools"] = list(self._tools)
+        if self._target.thinking is not None:
+            extra["reasoning"] = self._target.thinking
+        extra |= settings_of(self._context, tools=bool(self._tools))
+        return Rendered(
+            self._items,
+            self._system,
+            self._provenance,
+            self._diagnostics,
+            self._refusal(),
+            extra,
+            messages_key="input",
+            system_key="instructions",
+        )
+
+    def _instructions(self, plan: Plan) -> str:
+        texts = system_texts((plan.context or {}).get("system"), self._note)
+        for entry in plan.system:
+            self._record = entry.record
+            texts += system_texts(list(entry.parts), self._note)
+        self._record = plan.context_record
+        return "\n\n".join(dict.fromkeys(texts))
+
+    def _add(self, item: JsonObject, versions: list[list[int]]) -> None:
+        self._items.append(item)
+        self._provenance.append(versions)
+
+    # -- user side
+
+    def _entry(self, entry: Entry, message: Message) -> None:
+        self._record, self._step_id = entry.record, None
+        parts: list[JsonObject] = []
+        for part in message.parts:
+            sent = user_part(part, self._note)
+            if sent is not None:
+                parts.append(sent)
+        if not parts:
+            return
+        role = message.role
+        if role == "system" and any(part["type"] != "input_text" for part in parts):
+            self._note("system_message_as_user")
+            role = "user"
+            parts = [
+                {**part, **system_as_user(str(part["text"])), "type": "input_text"} if "text" in part else part
+                for part in parts
+            ]
+        message_item: JsonObject = {"type": "message", "role": role, "content": list(parts)}
+        self._add(message_item, [list(entry.versions) for _ in parts])
+
+    def _results(self, message: Message) -> None:
+        for origin in message.origins:
+            if not isinstance(origin, Answer):
+                continue
+            self._record, self._step_id = origin.record, origin.call.step.step_id
+            failed = origin.is_error and origin.kind in ("result", "progress")  # stand-ins say it themselves
+            call_id = self._ids.known(origin.call.id)
+            item = output_item(call_id, origin.content, failed, call_id in self._custom, self._note)
+            self._add(item, [list(origin.versions)])
+
+    # -- assistant side
+
+    def _assistant(self, step: Step, message: Message) -> None:
+        self._last_step, self._step_id = step, step.step_id
+        foreign = self._ownership.foreign(step)
+        blocks = [origin for origin in message.origins if isinstance(origin, Block)]
+        flat = len(blocks) != len(message.origins)
+        unit = Unit(blocks, foreign, bool(self._target.stored) and not flat, self._item_ids)
+        for part, origin in zip(message.parts, message.origins, strict=True):
+            self._record = origin.record
+            if isinstance(origin, Thinking):
+                self._hold(unit, origin)
+            elif isinstance(origin, HostedResult) or (isinstance(origin, Call) and origin.hosted):
+                self._hosted(unit, origin)
+            elif isinstance(origin, Call):
+                self._flush(unit)
+                self._call(unit, origin)
+            elif isinstance(text := part.get("text"), str) and not is_blank(text):
+                self._flush(unit)
+                block = origin if isinstance(origin, Block) else None
+                for item in text_items(block, sendable_text(text, self._note), unit, self._items):
+                    self._add(item, [])
+                self._provenance[-1].append(list(origin.versions))
+            else:
+                self._note("blank_text_skipped")
+        self._drop(unit, "thinking_tail_skipped" if unit.sent else "thinking_only_step_skipped")
+
+    def _hold(self, unit: Unit, thinking: Thinking) -> None:
+        """Reasoning waits for the item that it was produced with (R4)."""
+        if unit.foreign is not None:
+            self._note("foreign_thinking_skipped", **unit.foreign)
+            return
+        item = reasoning_item(thinking, unit, self._item_ids)
+        if isinstance(item, str):
+            if item == "unsigned":
+                self._note("unsigned_thinking_skipped")
+            else:
+                self._note("damaged_thinking_skipped", reason=item, damaged=thinking.version)
+            return
+        unit.held.append((item, thinking))
+
+    def _flush(self, unit: Unit) -> None:
+        """Another item of the step goes out: reasoning right before it goes with it."""
+        for item, thinking in unit.take():
+            self._add(item, [list(thinking.versions)])
+        unit.sent = True
+
+    def _drop(self, unit: Unit, code: str) -> None:
+        record = self._record
+        for _, thinking in unit.take():
+            self._record = thinking.record
+            self._note(code)
+        self._record = record
+
+    def _hosted(self, unit: Unit, block: Call | HostedResult) -> None:
+        name = unit.ids.get(block)
+        if name is None:
+            self._note("hosted_block_skipped", reason=unit.problem or "its item is not kept by the provider")
+            if unit.held:
+                self._drop(unit, "thinking_tail_skipped")
+            return
+        self._flush(unit)
+        if not self._items or self._items[-1] != {"type": "item_reference", "id": name}:
+            self._add({"type": "item_reference", "id": name}, [[]])
+        self._provenance[-1][-1] += block.versions
+
+    def _call(self, unit: Unit, call: Call) -> None:
+        sent = self._ids.sent(call.id)
+        if sent != call.id:
+            self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
+        name = self._names.sent(call.event.tool_name)
+        if name != call.event.tool_name:
+            self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
+        item = call_item(call, sent, name, unit, self._note)
+        if item["type"] == "custom_tool_call":
+            self._custom.add(sent)
+        self._add(item, [list(call.versions)])
+
+    def _refusal(self) -> bool | None:
+        """False when nothing can be answered (X5, R17); None leaves the answer to the plan."""
+        for item in reversed(self._items):
+            if item.get("role") == "user" or str(item["type"]).endswith("_output"):
+                return None
+            if item.get("role") != "system":
+                break
+        if self._last_step is not None:
+            self._record, self._step_id = self._last_step.record, self._last_step.step_id
+        self._note("nothing_to_answer")
+        return False
