@@ -38,7 +38,7 @@ def _tested(title: str, rules: Rules, tests: Any) -> Tested:
 TESTED = [
     _tested("OpenAI Responses", openai_responses.RULES, test_openai_responses),
 ]
-"""The targets whose tests tell what they test: rows `BAD` that begin with rule ids, `MENDS` that end with one."""
+"""The targets whose tests say what they test: rows `BAD` that begin with rule ids, `MENDS` that end with one."""
 
 PAGE = REPOSITORY / "docs" / "providers.md"
 
