@@ -23,6 +23,7 @@ from replay.providers.judges.anthropic_shape import (
     judge_message,
     judge_text_blocks,
 )
+from replay.providers.judges.anthropic_special import judge_special
 
 _MAX_CACHE_POINTS = 4
 _OLD_MODEL = re.compile(r"claude-(instant|[123](?![0-9]))")
@@ -83,6 +84,7 @@ def _judge(
         yield found("S1", "system, tools", "no low surrogate in string")
     yield from _judge_cache_points(request)
     yield from judge_settings(target.model, request)
+    yield from judge_special(request, messages, sendable)
     runs = _runs(messages)
     if sendable and not messages:
         yield found("A41", "messages", "at least one message is required")
@@ -131,8 +133,9 @@ def runs_since(runs: Sequence[Run]) -> int:
 
 
 def _judge_places(runs: Sequence[Run]) -> Iterator[Violation]:
-    """A7 and A34."""
-    if runs and runs[0].role == "assistant":
+    """A7 and A34; a compaction stands for the messages before it."""
+    first = runs[0].blocks[0][1].get("type") if runs and runs[0].blocks else None
+    if runs and runs[0].role == "assistant" and first != "compaction":
         yield found("A7", runs[0].where, 'first message must use the "user" role')
     for index, run in enumerate(runs):
         if run.role != "system":
@@ -226,13 +229,15 @@ def _judge_server_tools(runs: Sequence[Run], request: Mapping[str, Json]) -> Ite
 
 
 def _judge_end(runs: Sequence[Run]) -> Iterator[Violation]:
-    """A9, A11c, A26; a message that paused on a server tool may end the request (A35)."""
+    """A9, A11c, A26; a message that paused on a server tool (A35) or a compaction may end the request."""
     last = next((run for run in reversed(runs) if run.role != "system"), None)
     if last is None or last.role != "assistant":
         return
     path, block = last.blocks[-1] if last.blocks else (last.where, JsonObject())
     kind = block.get("type")
-    if kind in ("server_tool_use", "mcp_tool_use") or (is_server_result(kind) and kind != "tool_result"):
+    if kind in ("server_tool_use", "mcp_tool_use", "compaction") or (
+        is_server_result(kind) and kind != "tool_result"
+    ):
         return
     yield found("A9", last.where, "The conversation must end with a user message.")
     text = block.get("text")

@@ -5,10 +5,10 @@ alone cannot break visibly says so in its note, so that silence of the judge is 
 """
 
 from replay.providers.rules import Judged, Rule, table
+from replay.providers.rules.anthropic_special import PRESERVED_THINKING, SPECIAL_BLOCKS
 
 _HANDLE_TOOLS = "platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls"
 _WORKFLOWS = "platform.claude.com/docs/build-with-claude/thinking-tool-workflows"
-_PRESERVED = "platform.claude.com/docs/en/build-with-claude/preserved-thinking.md"
 
 RULES = table(
     Rule(
@@ -374,12 +374,9 @@ RULES = table(
         "specs/pi.md 4.2",
         "m",
     ),
+    *PRESERVED_THINKING,
+    *SPECIAL_BLOCKS,
 )
 
-UNPROBED = frozenset({"A3", "A11d", "A33", "S1"})
+UNPROBED = frozenset({"A3", "A11d", "A33", "A42", "S1"})
 """Rules that no recorded live probe confirms: a guess is never read as a fact (specs/providers.md 11)."""
-
-NOT_RENDERED = frozenset(
-    {"A12", "A14", "A15", "A16", "A17", "A28", "A35", "A36", "A37", "A38", "A39", "A42", "A43", "A44"}
-)
-"""Rules of specs/providers.md about request settings or features that are neither written nor judged here."""

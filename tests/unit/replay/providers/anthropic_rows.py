@@ -53,6 +53,23 @@ def hits(call_id: str = "srvtoolu_1") -> dict[str, Json]:
     return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": []}
 
 
+def cite(url: str = "https://a.example", **more: Json) -> dict[str, Json]:
+    where = {"cited_text": "c", "encrypted_index": "e", "title": None, "url": url}
+    return {**x(), "citations": [{"type": "web_search_result_location", **where, **more}]}
+
+
+def compaction(content: Json = "So far.", **more: Json) -> dict[str, Json]:
+    return {"type": "compaction", "content": content, **more}
+
+
+def binding(kind: str, behavior: Json = "drop_block") -> dict[str, Json]:
+    return {"thinking": {"type": kind, "block_binding": {"prefix_mismatch_behavior": behavior}}}
+
+
+HIT = {"type": "web_search_result", "url": "https://a.example", "title": "A", "encrypted_content": "e"}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [HIT]}
+PDF = {"type": "document", "source": {"type": "url", "url": "https://a.example/b.pdf"}}
+FALLBACK = {"type": "fallback", "to": {"model": "claude-opus-5"}}
 TH0 = {"type": "thinking", "thinking": "hm"}
 REDACTED = {"type": "redacted_thinking", "data": "opaque"}
 
@@ -176,6 +193,45 @@ BAD = [
         "A27", "a tool that is not there", u("q"), extra={**READ, "tool_choice": {"type": "tool", "name": "x"}}
     ),
     bad("A27", "no choice at all", u("q"), extra={**READ, "tool_choice": "any"}),
+    bad("A16", "beside manual thinking", u("q"), extra=binding("enabled"), model="claude-opus-4-5"),
+    bad("A16", "another word", u("q"), extra=binding("adaptive", "drop")),
+    bad("A16", "no object", u("q"), extra={"thinking": {"type": "adaptive", "block_binding": "error"}}),
+    bad("A37", "nobody goes on", u("q"), a("x", {"type": "fallback"}, "y"), u("z")),
+    bad("A38", "no content", a(compaction("")), u("q")),
+    bad("A38", "a list as content", a(compaction([x()])), u("q")),
+    bad("A38", "an unknown key", a(compaction(index=0)), u("q")),
+    bad("A38", "a signed one amid the history", u("q"), a(compaction(signature="s"), "x"), u("y")),
+    bad("A38", "two with content", a(compaction()), u("q"), a(compaction("More.")), u("y")),
+    bad("A42", "a citation of a document", u("q"), a(cite(type="char_location")), u("y")),
+    bad(
+        "A42",
+        "no encrypted index",
+        u("q"),
+        a({**x(), "citations": [{**cite()["citations"][0], "index": 0}]}),
+        u("y"),
+    ),
+    bad("A42", "no list", u("q"), a({**x(), "citations": "none"}), u("y")),
+    bad(
+        "A42",
+        "of a result that is not there",
+        u("q"),
+        a(srv(), FOUND, cite("https://b.example")),
+        u("y"),
+        extra=SEARCH,
+    ),
+    bad("A42", "one document with, one without", u(PDF, {**PDF, "citations": {"enabled": True}})),
+    bad("A43", "a result outside its toolset", u("q"), a({**tu(), "toolset_name": "set"}), u(tr())),
+    bad("A43", "a result of a toolset that its call is not of", u("q"), a(tu()), u(tr(toolset_name="set"))),
+    bad(
+        "A43",
+        "a caller that is not there",
+        u("q"),
+        a({**tu(), "caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_9"}}),
+        u(tr()),
+    ),
+    bad("A43", "a caller of no type", u("q"), a({**tu(), "caller": None}), u(tr())),
+    bad("A44", "too many messages", *[u("q")] * 100_001),
+    bad("A44", "too large a body", u("x" * (32 * 1024 * 1024))),
     bad("A29", "a cache point on thinking", u("q"), a(th(cache_control={"type": "ephemeral"}), "x"), u("y")),
     bad("A29", "thinking of the user", u("q", th())),
     bad("A30", "an image in an error", u("q"), a(tu()), u(tr(content=[x(), PNG], is_error=True))),
@@ -292,6 +348,24 @@ GOOD = [
     good("A26", "a thinking tail amid the history", u("q"), a("x", th()), u("y")),
     good("A27", "a forced tool, no thinking", u("q"), extra={**READ, **FORCED}, model="claude-opus-4-5"),
     good("A27", "a free choice", u("q"), extra={**READ, **MANUAL, "tool_choice": {"type": "auto"}}),
+    good("A16", "beside adaptive thinking", u("q"), extra=binding("adaptive")),
+    good("A16", "every default", u("q"), extra={"thinking": {"type": "adaptive", "block_binding": {}}}),
+    good("A37+A23", "a seam in its place", u("q"), a(th("1", "s1"), FALLBACK, th("2", "s2"), "x"), u("y")),
+    good("A38+A7", "a signed one first", a(compaction(signature="s"), "x"), u("q")),
+    good("A38+A9", "at the end: it paused", u("q"), a(compaction())),
+    good("A38", "a failed one", u("q"), a(compaction(None), "x"), u("y")),
+    good("A42", "a search result", u("q"), a(srv(), FOUND, cite()), u("y"), extra=SEARCH),
+    good(
+        "A42",
+        "all documents",
+        u({**PDF, "citations": {"enabled": True}}),
+        a("x"),
+        u({**PDF, "citations": {"enabled": True}}),
+    ),
+    good("A43", "a toolset", u("q"), a({**tu(), "toolset_name": "set"}), u(tr(toolset_name="set"))),
+    good("A43", "called directly", u("q"), a({**tu(), "caller": {"type": "direct"}}), u(tr())),
+    good("A44", "a hundred thousand messages", *[u("q")] * 100_000),
+    good("A44+X8", "a prefix that is too long", *[u("q")] * 100_001, sendable=False),
     good("A29", "a cache point on text", u({**x(), "cache_control": {"type": "ephemeral"}})),
     good("A30", "text in an error", u("q"), a(tu()), u(tr(content=[x()], is_error=True), PNG)),
     good("A31+A30", "an image in a result", u("q"), a(tu()), u(tr(content=[x(), PNG]))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from replay.providers.rules import Judged, Rules, mistral, openai_chat, openai_responses
-from replay.providers.rules.anthropic import NOT_RENDERED, RULES, UNPROBED
+from replay.providers.rules.anthropic import RULES, UNPROBED
 from replay.providers.rules.page import section
 from replay.render import targets
 from tests.conformance import REPOSITORY
@@ -85,6 +85,12 @@ MENDS = {
     "A40": "test_cache_points_are_not_carried_over",
     "A41": "test_a_tool_name_that_the_provider_refuses_is_renamed_like_its_definition",
     "S1": "test_lone_surrogates_are_replaced_everywhere",
+    "A15": "test_a_system_message_amid_the_history_is_tagged_user_text",
+    "A17": "test_signed_and_redacted_thinking_goes_back_as_it_came",
+    "A28": "test_signed_and_redacted_thinking_goes_back_as_it_came",
+    "A35": "test_a_search_that_goes_on_in_the_next_response_stays_whole",
+    "A36": "test_arguments_that_are_no_object_become_one",
+    "A39": "test_rendering_twice_gives_the_same_and_changes_nothing",
 }
 
 # The same for test_openai_chat_render.py.
@@ -116,8 +122,7 @@ in a request: they say so.
 
 Rule ids are those of the facts this was built from; evidence is `D` vendor documentation, `L` a live probe,
 `W` seen in the wild, `C` encoded in a well-kept adapter, `m` from memory. Rules that nobody is known to have
-probed live: {unprobed}. Rules about request settings and features that are neither written nor judged here:
-{left_out}.
+probed live: {unprobed}.
 
 Targets so far: {targets}. A later one is a rule table in `replay/providers/rules`, a judge in
 `replay/providers/judges`, a renderer in `replay/providers`, and a line in the registry
@@ -143,7 +148,6 @@ def document() -> str:
     chat = tests_of(openai_chat.RULES, [rule.split() for rule, _, _ in BAD_CHAT], CHAT_MENDS)
     return _INTRODUCTION.format(
         unprobed=", ".join(name for name in RULES if name in UNPROBED),
-        left_out=", ".join(sorted(NOT_RENDERED, key=lambda name: int(name[1:]))),
         targets=", ".join(f"`{name}`" for name in targets()),
     ) + "\n".join(
         [
