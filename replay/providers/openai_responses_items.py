@@ -8,7 +8,8 @@ from replay.providers.content import Report, input_object, result_parts, sendabl
 from replay.providers.media import Media, image_problem, is_base64, refused, text_problem
 from replay.providers.names import Names
 from replay.providers.openai_chat_parts import json_text
-from replay.providers.openai_responses_units import ItemIds, Unit, is_custom
+from replay.providers.openai_responses_annotations import annotations
+from replay.providers.openai_responses_units import ItemIds, Unit, is_custom, is_item_id
 from replay.providers.settings import choice_among, counts, numbers, settings_in
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned_text, is_clean
@@ -52,10 +53,11 @@ def text_items(block: Block | None, text: str, unit: Unit, items: Sequence[JsonO
     name = None if block is None else unit.ids.get(block)
     if name is None:
         return [{"type": "message", "role": "assistant", "content": text, **beside}]
-    part: JsonObject = {"type": "output_text", "text": text, "annotations": []}
     told = None if block is None else block.provider_metadata
     if isinstance(told, dict) and told.get("type") == "refusal":
-        part = {"type": "refusal", "refusal": text}
+        part: JsonObject = {"type": "refusal", "refusal": text}
+    else:
+        part = {"type": "output_text", "text": text, "annotations": annotations(told)}
     last = items[-1] if items else {}
     content = last.get("content")
     if last.get("id") == name and isinstance(content, list):
@@ -79,13 +81,13 @@ def reasoning_item(thinking: Thinking, unit: Unit, taken: ItemIds) -> JsonObject
     sealed = opaque.encrypted
     if name is None and not sealed:
         return "unsigned"
-    texts = opaque.summary if opaque.summary is not None else (thinking.event.text,)
+    texts = _summary(thinking) if opaque.summary is None else opaque.summary
     if not is_clean([*texts, sealed]):
         return "lone surrogate"
     item: JsonObject = {"type": "reasoning"}
     if name is None and unit.problem is None:
         own = opaque.item_id
-        if own is None or not own.startswith(_REASONING_ID) or len(own) > 64 or not taken.take([own]):
+        if own is None or not is_item_id(own, _REASONING_ID) or not taken.take([own]):
             own = None
         name = own
     if name is not None:
@@ -96,15 +98,26 @@ def reasoning_item(thinking: Thinking, unit: Unit, taken: ItemIds) -> JsonObject
     return item
 
 
+def _summary(thinking: Thinking) -> tuple[str, ...]:
+    """The summary's texts where none were recorded apart: the text, unless it is the reasoning's content."""
+    text, told = thinking.event.text, thinking.provider_metadata
+    content = told.get("content") if isinstance(told, dict) else None
+    texts = (
+        [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    )
+    return () if texts and "\n\n".join(one for one in texts if isinstance(one, str)) == text else (text,)
+
+
 def call_item(call: Call, sent: str, name: str, unit: Unit, report: Report) -> JsonObject:
     """A call for the client to answer."""
     named: JsonObject = {} if call not in unit.ids else {"id": unit.ids[call]}
+    done: JsonObject = {} if call not in unit.ids else {"status": "completed"}
     args = call.event.args
     if is_custom(call) and isinstance(args, dict):
         text = sendable_text(str(args["input"]), report)
         return {"type": "custom_tool_call", **named, "call_id": sent, "name": name, "input": text}
     arguments = json_text(input_object(args, report))
-    return {"type": "function_call", **named, "call_id": sent, "name": name, "arguments": arguments}
+    return {"type": "function_call", **named, "call_id": sent, "name": name, "arguments": arguments, **done}
 
 
 def output_item(call_id: str, content: Json, failed: bool, custom: bool, report: Report) -> JsonObject:

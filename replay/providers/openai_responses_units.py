@@ -15,6 +15,11 @@ from replay.providers.opaque import Opaque, opaque_of
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
+def is_item_id(name: str, *prefixes: str) -> bool:
+    """Whether an id can stand on an item of the type that begins with one of `prefixes` (R9)."""
+    return _ID.fullmatch(name) is not None and name.startswith(prefixes)
+
+
 class ItemIds:
     """The item ids that a request has: none twice."""
 
@@ -67,15 +72,20 @@ class Unit:
         return held
 
     def _name(self, blocks: Sequence[Block], taken: ItemIds) -> None:
+        if blocks and any(
+            isinstance(one, Call) or opaque_of(one).item_id for one in blocks[0].step.left_out or ()
+        ):
+            self.problem = "its response is not whole"
+            return
         names: dict[Block, str] = {}
         for place, block in enumerate(blocks):
             name = self.opaque[block].item_id
             if isinstance(block, HostedResult) and name is None:
                 name = names.get(block.call)  # one item is the call and its result
-            if name is None or not _ID.fullmatch(name) or not name.startswith(_prefixes(block)):
+            if name is None or not is_item_id(name, *_prefixes(block)):
                 self.problem = "not every item of its response has an id"
                 return
-            if _is_left_out(block) or (isinstance(block, Thinking) and not _has_follower(blocks, place)):
+            if _is_left_out(block) or _is_cut(block) or not _is_followed(blocks, place):
                 self.problem = "its response is not whole"
                 return
             names[block] = name
@@ -121,5 +131,19 @@ def _is_left_out(block: Block) -> bool:
     return block.kind == "text" and is_blank(getattr(block.event, "text", ""))
 
 
-def _has_follower(blocks: Sequence[Block], place: int) -> bool:
-    return any(not isinstance(block, Thinking) for block in blocks[place + 1 :])
+def _is_cut(block: Block) -> bool:
+    """Whether the provider says of an item that it did not come to its end (R16)."""
+    told = block.provider_metadata
+    return isinstance(told, dict) and told.get("status") in ("in_progress", "incomplete")
+
+
+def _is_followed(blocks: Sequence[Block], place: int) -> bool:
+    """Whether reasoning still has, right behind it, the item that it was produced with (R4, R5)."""
+    block, behind = blocks[place], blocks[place + 1 :]
+    if not isinstance(block, Thinking):
+        return True
+    if all(isinstance(one, Thinking) for one in behind):
+        return False
+    if block.step.indexed and block.block_index is not None:
+        return behind[0].block_index == block.block_index + 1
+    return not any(isinstance(one, Thinking) for one in (*blocks[:place], *behind))

@@ -257,7 +257,6 @@ def test_a_recorded_response_goes_back_by_its_ids_as_it_came() -> None:
     assert isinstance(sent, list)
     expected = json.loads(json.dumps(RESPONSE))
     expected[1] = {"type": "item_reference", "id": "ws_1"}
-    del expected[4]["status"]
     assert sent[1:-1] == expected
     assert sent[-1] == o()
     assert violations(STORED, found.request, original=[RESPONSE]) == []
@@ -279,6 +278,7 @@ def test_a_recorded_response_goes_back_from_memory() -> None:
         ({"id": "msg_" + "x" * 70}, "an id that is too long"),
         ({"id": "x_1"}, "an id of another type"),
         ({"content": [{"type": "output_text", "text": " ", "annotations": []}]}, "a text that is left out"),
+        ({"status": "incomplete"}, "a message that was cut off (R16)"),
     ],
 )
 def test_a_response_that_is_not_whole_goes_without_any_id(change: Item, why: str) -> None:
@@ -286,6 +286,61 @@ def test_a_response_that_is_not_whole_goes_without_any_id(change: Item, why: str
     found = answer(*streamed(response), **STORED)
     assert [item.get("id") for item in found.messages] == [None] * len(found.messages), why
     assert found.messages[1]["encrypted_content"] == "gAAA"
+
+
+def test_reasoning_that_lost_its_follower_goes_without_its_id() -> None:
+    """An item of a kind that is not replayed stood between reasoning and the call, as the indexes show (R5)."""
+    response = [RESPONSE[0], {"type": "mcp_list_tools", "id": "mcpl_1"}, RESPONSE[4]]
+    found = answer(*streamed(response), **STORED)
+    assert [item.get("id") for item in found.messages] == [None] * len(found.messages)
+
+
+def test_without_indexes_only_one_reasoning_has_a_known_follower() -> None:
+    for response, whole in (
+        ([RESPONSE[0], RESPONSE[4]], True),
+        ([RESPONSE[0], RESPONSE[3], RESPONSE[4]], False),
+    ):
+        events = [
+            {key: value for key, value in event.items() if key != "block_index"} for event in streamed(response)
+        ]
+        found = answer(*events, **STORED)
+        assert ("id" in found.messages[1]) == whole
+
+
+CITED = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ([CITED], [CITED]),
+        (
+            [{"type": "file_path", "file_id": "f", "index": 1}],
+            [{"type": "file_path", "file_id": "f", "index": 1}],
+        ),
+        ([{**CITED, "end_index": True}, {**CITED, "more": 1}, {"type": "other"}, 7], []),
+        ([{**CITED, "title": "\ud800"}], []),
+    ],
+)
+def test_citations_go_back_with_their_text_where_they_are_whole(given: list[Any], sent: list[Any]) -> None:
+    text_of = {"type": "output_text", "text": "A.", "annotations": given}
+    found = answer(*streamed([{**RESPONSE[2], "content": [text_of]}, RESPONSE[4]]), **STORED)
+    assert found.messages[1]["content"] == [{**text_of, "annotations": sent}]
+
+
+def test_a_refusal_goes_back_as_one() -> None:
+    refusal = {"type": "refusal", "refusal": "No."}
+    response = [{**RESPONSE[2], "content": [refusal]}, RESPONSE[4]]
+    assert answer(*streamed(response), **STORED).messages[1]["content"] == [refusal]
+    assert answer(*streamed(response)).messages[1]["content"] == "No."
+
+
+def test_reasoning_content_is_not_sent_as_its_summary() -> None:
+    shown = {"type": "reasoning_text", "text": "hm"}
+    reasoning = {**RESPONSE[0], "summary": [], "content": [shown]}
+    assert answer(*streamed([reasoning, RESPONSE[4]])).messages[1]["summary"] == []
+    both = {**RESPONSE[0], "summary": [{"type": "summary_text", "text": "s"}], "content": [shown]}
+    assert answer(*streamed([both, RESPONSE[4]])).messages[1]["summary"] == both["summary"]
 
 
 def test_a_response_that_is_in_the_request_already_goes_without_ids() -> None:
@@ -381,6 +436,6 @@ def test_without_the_unit_the_judge_finds_the_fault(monkeypatch: pytest.MonkeyPa
     request = replay(records(events), "c", STORED).request
     response = [RESPONSE[0], RESPONSE[2], RESPONSE[4]]
     assert violations(STORED, request, original=[response]) == []  # the reasoning went with what followed
-    monkeypatch.setattr(openai_responses_units, "_prefixes", lambda _: "")
+    monkeypatch.setattr(openai_responses_units, "_prefixes", lambda _: ("",))
     wrong = streamed([{**RESPONSE[0], "id": "x_1"}, RESPONSE[4]])
     assert [one.rule for one in violations(STORED, replay(records(wrong), "c", STORED).request)] == ["R9"]
