@@ -9,7 +9,7 @@ goes back under its ids whole or not at all (R4, R5).
 from collections.abc import Sequence
 
 from ledger.events import JsonObject
-from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
+from replay.items import Answer, Block, Call, Entry, HostedResult, Item, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
 from replay.parts import system_as_user
@@ -18,15 +18,16 @@ from replay.providers import codes as codes  # registers them
 from replay.providers.content import is_blank, sendable_text, system_texts
 from replay.providers.names import Names
 from replay.providers.noting import Noting
+from replay.providers.openai_responses_compaction import Compacted, last_compaction
 from replay.providers.openai_responses_items import (
     call_item,
     definitions,
     output_item,
     reasoning_item,
-    settings_of,
     text_items,
     user_part,
 )
+from replay.providers.openai_responses_settings import settings_of
 from replay.providers.openai_responses_units import ItemIds, Unit
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.wire_text import cleaned_text
@@ -59,6 +60,10 @@ class ResponsesWriting(Noting):
         self._items: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
         self._last_step: Step | None = None
+        self._compacted = last_compaction(plan, self._ownership)
+        self._compacting: Compacted | None = None  # it stands in the request
+        self._context_record = plan.context_record
+        self._in_use = False  # the target answered under the context in force: it takes all of its settings
         self._ids = Names(ID_LIMIT)
         self._names = Names(NAME_LIMIT)
         self._item_ids = ItemIds()
@@ -68,6 +73,8 @@ class ResponsesWriting(Noting):
 
     def write(self, message: Message) -> None:
         item = message.item
+        if self._compacted is not None and self._is_after(self._compacted, item):
+            self._compact(self._compacted)
         if isinstance(item, Entry):
             self._entry(item, message)
         elif message.role == "tool":
@@ -82,9 +89,9 @@ class ResponsesWriting(Noting):
             extra["include"] = ["reasoning.encrypted_content"]
         if self._tools:
             extra["tools"] = list(self._tools)
+        extra |= settings_of(self._context, tools=bool(self._tools), native=self._in_use)
         if self._target.thinking is not None:
             extra["reasoning"] = self._target.thinking
-        extra |= settings_of(self._context, tools=bool(self._tools))
         return Rendered(
             self._items,
             self._system,
@@ -107,6 +114,21 @@ class ResponsesWriting(Noting):
     def _add(self, item: JsonObject, versions: list[list[int]]) -> None:
         self._items.append(item)
         self._provenance.append(versions)
+
+    # -- a compaction
+
+    def _is_after(self, compacted: Compacted, item: Item) -> bool:
+        return item is compacted.step or item.version > compacted.record.version
+
+    def _compact(self, compacted: Compacted) -> None:
+        """What was written is in the compaction: it goes, and the item says where it came from."""
+        versions = {version for parts in self._provenance for part in parts for version in part}
+        self._items, self._provenance, self._item_ids = [], [], ItemIds()
+        self._last_step, self._compacted, self._compacting = None, None, compacted
+        name = compacted.item.get("id")
+        if isinstance(name, str):
+            self._item_ids.take([name])
+        self._add(dict(compacted.item), [sorted({*versions, compacted.record.version})])
 
     # -- user side
 
@@ -145,11 +167,21 @@ class ResponsesWriting(Noting):
     def _assistant(self, step: Step, message: Message) -> None:
         self._last_step, self._step_id = step, step.step_id
         foreign = self._ownership.foreign(step)
+        if foreign is None and step.context is self._context_record:
+            self._in_use = True
         blocks = [origin for origin in message.origins if isinstance(origin, Block)]
-        flat = len(blocks) != len(message.origins)
-        unit = Unit(blocks, foreign, bool(self._target.stored) and not flat, self._item_ids)
+        compacting = (
+            self._compacting if self._compacting is not None and self._compacting.step is step else None
+        )
+        whole = len(blocks) == len(message.origins) and compacting is None
+        unit = Unit(blocks, foreign, bool(self._target.stored) and whole, self._item_ids)
+        if self._target.stored and not whole:
+            unit.problem = unit.problem or "its response is not whole"
         for part, origin in zip(message.parts, message.origins, strict=True):
             self._record = origin.record
+            if compacting is not None and isinstance(origin, Block) and compacting.replaces(origin):
+                self._provenance[0][0] = sorted([*self._provenance[0][0], *origin.versions])
+                continue
             if isinstance(origin, Thinking):
                 self._hold(unit, origin)
             elif isinstance(origin, HostedResult) or (isinstance(origin, Call) and origin.hosted):

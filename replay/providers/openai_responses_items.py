@@ -10,7 +10,6 @@ from replay.providers.names import Names
 from replay.providers.openai_chat_parts import json_text
 from replay.providers.openai_responses_annotations import annotations
 from replay.providers.openai_responses_units import ItemIds, Unit, is_custom, is_item_id
-from replay.providers.settings import choice_among, counts, numbers, settings_in
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned_text, is_clean
 
@@ -139,14 +138,3 @@ def definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
         parameters: JsonObject = {"parameters": tool.parameters, "strict": False}
         found.append({"type": "function", "name": tool.name, **said, **parameters})
     return found
-
-
-def settings_of(context: JsonObject | None, *, tools: bool) -> JsonObject:
-    """The recorded settings that this format has; a choice among tools only for a request that declares
-    `tools`."""
-    given = settings_in(context)
-    kept = numbers(given, {"temperature": (0, 2), "top_p": (0, 1)})
-    for name in ("max_tokens", "max_output_tokens"):
-        if most := counts(given, name):
-            kept["max_output_tokens"] = most[name]
-    return kept | choice_among(given, tools=tools)

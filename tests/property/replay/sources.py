@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from tests.property.ledgers import STEPS
+
 Event = dict[str, Any]
 
 
@@ -82,6 +84,11 @@ def recorded_by(draw: st.DrawFn, ledgers: st.SearchStrategy[Sequence[Event]]) ->
             changed.pop("api", None)
             if source.api is not None and draw(st.integers(0, 3)):
                 changed["api"] = source.api
+        elif opaque and event["type"] == "compaction" and not event.get("summary"):
+            sealed = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2ln"}
+            changed |= {"provider_metadata": {"openai": sealed}, "block_index": draw(st.integers(0, 3))}
+            if event.get("turn_id") and draw(st.booleans()):
+                changed["step_id"] = draw(st.sampled_from(STEPS))
         elif opaque and event["type"] in _BLOCKS and draw(st.booleans()):
             metadata = _opaque(draw)
             if metadata is not None:

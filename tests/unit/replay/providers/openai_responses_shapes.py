@@ -7,6 +7,7 @@ from typing import Any
 
 import openai.types.responses as vendor
 from openai.types.responses import response_input_item_param as items
+from openai.types.shared_params import Reasoning
 
 from tests.unit.replay.providers.anthropic_shapes import check
 
@@ -26,6 +27,8 @@ _BESIDE = frozenset(
         "include",
         "tools",
         "reasoning",
+        "text",
+        "parallel_tool_calls",
         "temperature",
         "top_p",
         "max_output_tokens",
@@ -46,6 +49,10 @@ def _faults(request: Mapping[str, Any]) -> Iterator[str]:
         yield f"unknown keys {sorted(unknown)}"
     if not isinstance(request.get("instructions", ""), str):
         yield "instructions is no string"
+    if "reasoning" in request:
+        yield from check(Reasoning, request["reasoning"], "reasoning")
+    if "text" in request:
+        yield from check(vendor.ResponseTextConfigParam, request["text"], "text")
     for at, item in enumerate(request["input"]):
         yield from check(_param(item), _named(item), f"input.{at}")
     for at, tool in enumerate(request.get("tools") or []):

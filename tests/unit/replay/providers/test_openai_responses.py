@@ -170,7 +170,7 @@ PDF = {"type": "file", "media_type": "application/pdf", "data": "QUJD", "filenam
 
 def test_a_request_from_memory() -> None:
     found = answer(
-        {"type": "context", "digest": "d", "system": "Be brief.", "settings": {"max_tokens": 9, "x": 1},
+        {"type": "context", "digest": "d", "system": "Be brief.", "settings": {"max_tokens": 90, "x": 1},
          "tools": [{"name": "a.b", "description": "Reads.", "input_schema": {"type": "object"}}]},
         {"type": "system_message", "content": "Now."},
         user([{"type": "text", "text": "q"}, PNG, PDF]),
@@ -193,7 +193,7 @@ def test_a_request_from_memory() -> None:
         "model": "gpt-5.4",
         "store": False,
         "include": ["reasoning.encrypted_content"],
-        "max_output_tokens": 9,
+        "max_output_tokens": 90,
         "instructions": "Be brief.\n\nNow.",
         "tools": [
             {"type": "function", "name": name, "description": "Reads.", "parameters": {"type": "object"},
@@ -378,6 +378,86 @@ def test_arguments_that_are_no_object_become_one() -> None:
         user("q"), own(), call("s1", "c1", "text"), call("s1", "c2", '{"x": 1}'), result(), result("c2")
     )
     assert [item["arguments"] for item in found.messages[1:3]] == ['{"_raw":"text"}', '{"x":1}']
+
+
+COMPACTION: Item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gCCC"}
+
+
+@pytest.mark.parametrize("target", [STATELESS, STORED])
+def test_a_compaction_of_its_own_stands_for_what_was_before_it(target: Item) -> None:
+    events = streamed([RESPONSE[2], COMPACTION, RESPONSE[3], RESPONSE[4]])
+    found = answer(user("old", turn="t0"), own("s0", "t0"), text("s0", "older", "t0"), *events, **target)
+    assert found.messages == [
+        COMPACTION,
+        {key: RESPONSE[3][key] for key in ("type", "id", "summary", "encrypted_content") if key != "id"}
+        if target is STORED
+        else RESPONSE[3],
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"x":1}'},
+        o(),
+    ]
+    assert found.provenance[0] == [[1, 3, 4, 7, 8, 9]]
+    assert found.sendable
+
+
+def test_a_call_before_a_compaction_is_kept_for_its_output() -> None:
+    found = answer(*streamed([RESPONSE[4], COMPACTION]))
+    assert [item["type"] for item in found.messages] == ["compaction", "function_call", "function_call_output"]
+
+
+def test_a_compaction_alone_in_its_response_stands_before_what_comes_after_it() -> None:
+    events = streamed([COMPACTION])[:-1]
+    found = answer(*events, user("r", turn="t2"))
+    assert found.messages == [COMPACTION, u("r")]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [{"model": "gpt-4.1"}, {"rung": "no-thinking"}, {"rung": "text-only"}],
+)
+def test_a_compaction_of_another_maker_keeps_the_history(target: Item) -> None:
+    found = answer(*streamed([COMPACTION, RESPONSE[2], RESPONSE[4]]), **target)
+    assert found.messages[0] == u("q")
+    assert all(item["type"] != "compaction" for item in found.messages)
+
+
+@pytest.mark.parametrize(
+    "change", [{"encrypted_content": None}, {"encrypted_content": "\ud800"}, {"type": "other"}]
+)
+def test_a_compaction_that_cannot_go_back_keeps_the_history(change: Item) -> None:
+    events = streamed([COMPACTION, RESPONSE[4]])
+    for event in events:
+        if event["type"] == "compaction":
+            event["provider_metadata"] = {"openai": {**COMPACTION, **change}}
+    assert answer(*events).messages[0] == u("q")
+
+
+def test_the_settings_of_a_context() -> None:
+    tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": True}]
+    settings = {
+        "temperature": 1.0, "top_p": 3, "max_output_tokens": 12, "tool_choice": "required",
+        "parallel_tool_calls": False, "reasoning": {"effort": "xhigh", "summary": "loud"},
+        "text": {"verbosity": "low", "format": {"type": "text"}}, "store": True,
+    }  # fmt: skip
+    context = {"type": "context", "digest": "d", "settings": settings}
+    base: Item = {
+        "model": "gpt-5.4",
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "temperature": 1.0,
+    }
+    assert answer(context, user("q")).extra == base
+    used = [{**context, "tools": tools}, user("q"), own(), text("s1"), user("r", turn="t2")]
+    declared = {
+        **base,
+        "tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}],
+        "tool_choice": "required",
+        "parallel_tool_calls": False,
+    }
+    native = {"reasoning": {"effort": "xhigh"}, "text": {"verbosity": "low"}}
+    assert answer(*used).extra == {**declared, **native}
+    assert answer(*used, model="gpt-4.1").extra == {**declared, "model": "gpt-4.1"}
+    chosen = answer(*used, thinking={"effort": "low"})
+    assert chosen.extra["reasoning"] == {"effort": "low"}
 
 
 def test_the_models_own_end_is_not_sendable() -> None:

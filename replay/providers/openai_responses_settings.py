@@ -1,0 +1,43 @@
+"""The recorded settings that a request to the Responses API may carry."""
+
+from ledger.events import Json, JsonObject
+from replay.providers.settings import choice_among, counts, numbers, settings_in
+
+_LEAST_OUTPUT = 16  # the API refuses less
+_REASONING: dict[str, tuple[str, ...]] = {
+    "effort": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "summary": ("auto", "concise", "detailed"),
+}
+_VERBOSITY: dict[str, tuple[str, ...]] = {"verbosity": ("low", "medium", "high")}
+
+
+def settings_of(context: JsonObject | None, *, tools: bool, native: bool) -> JsonObject:
+    """The settings of a context. What is about `tools` stays out of a request that declares none.
+
+    What only some models take (reasoning, verbosity) goes out where it is `native`: the target's own model
+    answered under this context before.
+    """
+    given = settings_in(context)
+    kept = numbers(given, {"temperature": (0, 2), "top_p": (0, 1)})
+    for name in ("max_tokens", "max_output_tokens"):
+        most = counts(given, name).get(name)
+        if isinstance(most, int) and most >= _LEAST_OUTPUT:
+            kept["max_output_tokens"] = most
+    kept |= choice_among(given, tools=tools)
+    if tools and isinstance(parallel := given.get("parallel_tool_calls"), bool):
+        kept["parallel_tool_calls"] = parallel
+    if native:
+        for name, words in (("reasoning", _REASONING), ("text", _VERBOSITY)):
+            if chosen := _words(given.get(name), words):
+                kept[name] = chosen
+    return kept
+
+
+def _words(given: Json, known: dict[str, tuple[str, ...]]) -> JsonObject:
+    if not isinstance(given, dict):
+        return {}
+    return {
+        name: value
+        for name, words in known.items()
+        if isinstance(value := given.get(name), str) and value in words
+    }
