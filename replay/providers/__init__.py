@@ -5,13 +5,20 @@ module here and its line below.
 """
 
 from replay import render as _render
-from replay.providers import anthropic, mistral, openai_chat, openai_responses
+from replay.providers import anthropic, gemini, mistral, openai_chat, openai_responses, pydantic_ai
 from replay.providers.anthropic_thinking import APIS, PROVIDERS
 from replay.providers.violations import Violation, violations
 
 _render.register("anthropic", anthropic.render, APIS, PROVIDERS)
+_render.register(
+    "gemini",
+    gemini.render,
+    gemini.APIS | gemini.VERTEX_APIS,
+    gemini.PROVIDERS | gemini.VERTEX_PROVIDERS,
+)
 _render.register("mistral", mistral.render, mistral.APIS, mistral.DIALECT.providers)
 _render.register("openai-chat", openai_chat.render, openai_chat.APIS)
 _render.register("openai-responses", openai_responses.render, openai_responses.APIS, openai_responses.PROVIDERS)
+_render.register("pydantic-ai", pydantic_ai.render)
 
 __all__ = ["Violation", "violations"]

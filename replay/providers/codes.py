@@ -27,6 +27,24 @@ register(
         "Nothing.",
     ),
     _code(
+        "block_binding_skipped",
+        "warning",
+        "The thinking's block_binding is left out: it says error or drop_block beside adaptive thinking only.",
+        "Ask for adaptive thinking, where the model has it.",
+    ),
+    _code(
+        "caller_skipped",
+        "warning",
+        "Who made a tool call is not said (detail.reason).",
+        "Nothing; the call and its result stay.",
+    ),
+    _code(
+        "citations_skipped",
+        "info",
+        "Citations of a text are left out (detail.count): only web results that are in the request are cited.",
+        "Nothing; the text stays.",
+    ),
+    _code(
         "content_stand_in",
         "warning",
         "An image, a file or a block of another kind cannot be sent; a text says so (detail.problem).",
@@ -63,6 +81,18 @@ register(
         "Append a user message.",
     ),
     _code(
+        "refused_block_skipped",
+        "warning",
+        "A model refused to go on after this block, so it is left out.",
+        "Nothing: the ledger keeps what was recorded.",
+    ),
+    _code(
+        "signature_dummy",
+        "info",
+        "The first call of a step has no signature that Gemini reads; a dummy stands there, at some cost.",
+        "Nothing; record the signatures that the provider gives.",
+    ),
+    _code(
         "surrogates_replaced",
         "warning",
         "A lone surrogate, which no provider takes, is sent as U+FFFD.",
@@ -73,6 +103,12 @@ register(
         "info",
         "A system message amid the history is sent as tagged user text.",
         "Nothing.",
+    ),
+    _code(
+        "thinking_context_skipped",
+        "warning",
+        "Thinking that the model binds to another system prompt or other tools is left out.",
+        "Change instructions by system messages, or ask for the drop_block behavior.",
     ),
     _code(
         "thinking_order_skipped",
@@ -127,5 +163,11 @@ register(
         "info",
         "A tool name has characters that the provider refuses; detail.sent is used.",
         "Nothing: ledger and views keep the recorded name.",
+    ),
+    _code(
+        "too_many_messages",
+        "warning",
+        "The request has more messages than the provider takes (detail.count); it is not sendable.",
+        "Record a compaction.",
     ),
 )

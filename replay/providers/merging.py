@@ -7,15 +7,17 @@ from replay.materialize import Origin
 
 
 class Merged:
-    """Messages whose neighbours differ in role. `content` and `origins` belong to the last, side by side.
+    """Messages whose neighbours differ in role; their parts stand under `key`. `content` and `origins` belong
+    to the last, side by side.
 
     An origin is the block, answer or entry that a part was made from; None for a part that no event made.
     """
 
-    __slots__ = ("_origins", "content", "messages", "origins", "role")
+    __slots__ = ("_key", "_origins", "content", "messages", "origins", "role")
 
-    def __init__(self) -> None:
+    def __init__(self, key: str = "content") -> None:
         self.role = ""
+        self._key = key  # under which the parts stand
         self.messages: list[JsonObject] = []
         self.content: list[JsonObject] = []
         self.origins: list[Origin | None] = []
@@ -28,7 +30,7 @@ class Merged:
             self.origins += origins
             return
         self.role, self.content, self.origins = role, content, origins
-        self.messages.append({"role": role, "content": content})  # type: ignore[dict-item]  # list is invariant
+        self.messages.append({"role": role, self._key: content})  # type: ignore[dict-item]  # list is invariant
         self._origins.append(origins)
 
     def first_type(self) -> object:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
 _FITS = re.compile(r"[A-Za-z0-9_-]+")
+_FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NINE = re.compile(r"[a-zA-Z0-9]{9}")
 _MARK = "-tl"
 _KEPT = 32
@@ -62,6 +63,13 @@ class NineIds(Renamed):
 
     def __init__(self) -> None:
         super().__init__(lambda name: _NINE.fullmatch(name) is not None, _nine)
+
+
+class FunctionNames(Renamed):
+    """Names of functions for Gemini: a letter or `_`, then up to 63 of `[A-Za-z0-9_.-]`."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda name: _FUNCTION.fullmatch(name) is not None, lambda name: f"t_{_marked(name)}")
 
 
 def _digest(name: str) -> bytes:

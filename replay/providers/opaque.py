@@ -115,6 +115,8 @@ def _pi(entry: JsonObject) -> Iterator[JsonObject]:
     if isinstance(text, str):
         item = _parsed(text)
         yield {"id": item.get("id") if isinstance(item, dict) else text}
+        if not isinstance(item, dict):
+            yield {"thoughtSignature": text}  # Gemini's; of another maker nobody reads it
     yield {"thoughtSignature": entry.get("thoughtSignature")}
 
 

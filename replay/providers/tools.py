@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ledger.events import Json, JsonObject
 from replay.providers.content import Report
-from replay.providers.names import Names
+from replay.providers.names import Renamed
 from replay.providers.wire_text import cleaned, cleaned_text
 
 _SCHEMAS = ("input_schema", "parameters", "inputSchema")
@@ -31,7 +31,7 @@ class Function(NamedTuple):
     parameters: JsonObject
 
 
-def functions(tools: Json, names: Names, report: Report) -> list[Function]:
+def functions(tools: Json, names: Renamed, report: Report) -> list[Function]:
     """The recorded tools that any provider can be told of; a tool that a provider has itself is left out and
     said, and so is a second one of a name."""
     found: dict[str, Function] = {}

@@ -11,9 +11,11 @@ from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.judges import Violation
 from replay.providers.judges.anthropic import judge as judge_anthropic
+from replay.providers.judges.gemini import judge as judge_gemini
 from replay.providers.judges.mistral import judge as judge_mistral
 from replay.providers.judges.openai_chat import judge as judge_openai_chat
 from replay.providers.judges.openai_responses import judge as judge_openai_responses
+from replay.providers.judges.pydantic_ai import judge as judge_pydantic_ai
 
 __all__ = ["JUDGES", "Judge", "Violation", "violations"]
 
@@ -32,9 +34,11 @@ class Judge(Protocol):
 
 JUDGES: dict[str, Judge] = {
     "anthropic": judge_anthropic,
+    "gemini": judge_gemini,
     "mistral": judge_mistral,
     "openai-chat": judge_openai_chat,
     "openai-responses": judge_openai_responses,
+    "pydantic-ai": judge_pydantic_ai,
 }
 
 

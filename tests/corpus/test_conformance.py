@@ -37,8 +37,6 @@ pytestmark = needs_shared
 
 CASES = [case for case in load("regroup", "field", "assembler") if case.kind in ("replay", "rows", "render")]
 APPENDS = [case for case in load("field") if case.kind == "append"]
-# Targets whose renderers come later: these cases are checked in all but their request.
-LATER = {"D162"}
 
 by_id = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -118,13 +116,7 @@ def test_rows_as_projected(database: str) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(
-            case, marks=[pytest.mark.skip(reason="its renderer comes later")] if case.id in LATER else []
-        )
-        for case in CASES
-        if case.kind == "render"
-    ],
+    [case for case in CASES if case.kind == "render"],
     ids=lambda case: case.id,
 )
 def test_requests(case: Case, stored: Ledger) -> None:
@@ -238,4 +230,4 @@ def test_every_case_is_run() -> None:
         case.id for case in load("assembler") if case.kind != "assemble"
     }
     renders = [case for case in CASES if case.kind == "render"]
-    assert {case.id for case in renders if case.options["target"]["provider"] not in targets()} == LATER
+    assert {case.id for case in renders if case.options["target"]["provider"] not in targets()} == set()

@@ -25,9 +25,11 @@ Event = dict[str, Any]
 
 MODELS: dict[str, list[str | None]] = {
     "anthropic": ["claude-opus-4-5", "claude-opus-5-5", "big", None],
+    "gemini": ["gemini-3-pro", "gemini-2.5-flash", None],
     "mistral": ["mistral-large-latest", None],
     "openai-chat": ["gpt-4.1", "gpt-5.4", "deepseek-flash", "kimi-k2-thinking", "glm-5", "minimax-m3", None],
     "openai-responses": ["gpt-5.4", "gpt-4.1", None],
+    "pydantic-ai": ["claude-opus-4-5", "gpt-5.4", "gemini-3-pro", "deepseek-flash", "big", None],
 }
 PROVIDERS = [name for name in targets() if name != "neutral"]
 
@@ -39,6 +41,13 @@ def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
     optional: dict[str, st.SearchStrategy[Any]] = {"account": st.just("acme")}
     if provider == "openai-chat":
         optional["dialect"] = st.sampled_from(sorted(DIALECTS))
+    if provider == "gemini":
+        optional["api"] = st.just("vertex")
+    if provider == "pydantic-ai":
+        optional["api"] = st.sampled_from(
+            ["anthropic-messages", "openai-responses", "openai-completions", "bedrock"]
+        )
+        optional["stored"] = st.booleans()
     if provider == "openai-responses":
         optional["stored"] = st.booleans()
     if provider == "anthropic":
@@ -71,7 +80,7 @@ def judged(records: Sequence[RecordedEvent], target: Any, chosen: Options) -> Re
     return found
 
 
-PAIRING = frozenset({"A1", "O1", "M2", "R1", "R4"})
+PAIRING = frozenset({"A1", "O1", "M2", "R1", "R4", "G1", "P1"})
 
 
 def test_every_target_has_a_judge() -> None:
