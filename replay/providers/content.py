@@ -88,7 +88,7 @@ def result_parts(
         texts: list[str] = []
         for block in content:
             part = written_part(block, media, report) if isinstance(block, dict) else None
-            if part is not None and part["type"] == "text":
+            if part is not None and part.get("type") == "text":
                 texts.append(str(part["text"]))
             elif part is not None:
                 beside.append(part)
