@@ -9,6 +9,7 @@ import base64
 import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from ledger.events import Json, JsonObject
 from replay.providers.wire_text import cleaned_text
@@ -22,6 +23,7 @@ WEB_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(.*)", re.DOTALL)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,23 @@ def media_of(block: JsonObject) -> Media | None:
 def is_base64(data: str) -> bool:
     """True for non-empty standard base64 with its padding."""
     return len(data) % 4 == 0 and _BASE64.fullmatch(data) is not None
+
+
+def is_url(url: str) -> bool:
+    """True for an absolute http URL of a plain host, which every reader of URLs takes alike."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url
+    return (
+        plain
+        and parts.scheme in ("http", "https")
+        and bool(host.strip(".-"))
+        and set(host) <= _HOST
+        and port != 0
+    )
 
 
 def refused(media: Media) -> str:

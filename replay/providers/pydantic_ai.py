@@ -10,38 +10,38 @@ arguments of `pydantic_ai.direct.model_request`.
 from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
-from ledger.recorded import RecordedEvent
-from replay.diagnostics import SEVERITY, Code, Diagnostic, diagnostic, register
 from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
+from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.anthropic_thinking import in_force
-from replay.providers.anthropic_tools import tool_definitions
-from replay.providers.content import ANCHOR, is_blank, sendable_text, system_texts
+from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
 from replay.providers.families import below
 from replay.providers.names import Names
-from replay.providers.pydantic_ai_parts import arguments, parameters_of, result_content, settings_of, user_item
+from replay.providers.noting import Noting
+from replay.providers.pydantic_ai_parts import (
+    parameters_of,
+    result_content,
+    settings_of,
+    thinking_outline,
+    user_item,
+)
 from replay.providers.pydantic_ai_thinking import identified, thinking_parts
 from replay.providers.reasoning import Decision, ReasoningGate
 from replay.providers.wire_text import cleaned_text
-from replay.render import Rendered
-
-register(
-    Code(
-        "result_media_moved",
-        "info",
-        "A result's images and files stand in a user prompt behind the results (detail.count).",
-        "Nothing.",
-    )
-)
+from replay.render import Rendered, Writing, written
 
 ID_LIMIT = NAME_LIMIT = 64
 """Letters, digits, `_` and `-`, as many as every provider below takes (A5, R9, B4)."""
 
-_SYSTEM = "<system>\n{}\n</system>"
 _OUTCOMES = {"denied": "denied", "stand_in": "interrupted"}
+
+
+def writing(plan: Plan, target: Target) -> Writing:
+    """A request in progress."""
+    return PydanticWriting(plan, target)
 
 
 def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
@@ -49,85 +49,78 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
 
     `target.api` is the wire format of the provider below the library.
     """
-    return _Writing(plan, messages, target).rendered()
+    return written(writing(plan, target), messages)
 
 
-class _Writing:
+class PydanticWriting(Noting):
     """One render in progress."""
 
-    def __init__(self, plan: Plan, messages: Sequence[Message], target: Target) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, target: Target) -> None:
+        super().__init__(plan.context_record)
+        self._context = plan.context
         self._target = target
-        self._source = messages
         self._below = below(plan.items, target)
         self._gate = ReasoningGate(target, self._below)
         self._messages: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
-        self._diagnostics: list[Diagnostic] = []
-        self._record: RecordedEvent | None = plan.context_record  # what `_note` is about
-        self._step: Step | None = None
+        self._last_step: Step | None = None
         self._ids = Names(ID_LIMIT)
         self._names = Names(NAME_LIMIT)
         self._led: bool | None = None  # whether the responses in a row begin with thinking
         self._asked = False  # a prompt or a result stands in the request
+        self._system = self._prompts(plan)
+        self._record = plan.context_record
+        self._parameters = parameters_of((plan.context or {}).get("tools"), self._names, self._note)
+
+    def write(self, message: Message) -> None:
+        item = message.item
+        if isinstance(item, Entry):
+            self._entry(item, message)
+        elif message.role == "tool":
+            self._results(message)
+        else:
+            self._response(item, message)
 
     def rendered(self) -> Rendered:
-        system = self._system()
-        declared = tool_definitions((self._plan.context or {}).get("tools"), self._names, self._note)
-        parameters = parameters_of(declared, self._names, self._note)
-        for message in self._source:
-            item = message.item
-            if isinstance(item, Entry):
-                self._entry(item, message)
-            elif message.role == "tool":
-                self._results(message)
-            else:
-                self._response(item, message)
         extra: JsonObject = {}
         model, family = self._below.model, self._below.family
         if model is not None:
             named = family is not None and family.name != "openai-chat" and ":" not in model
             extra["model"] = cleaned_text(f"{family.system}:{model}" if named and family else model)
-        if parameters:
-            extra["model_request_parameters"] = parameters
+        if self._parameters:
+            extra["model_request_parameters"] = self._parameters
         if settings := self._settings():
             extra["model_settings"] = settings
+        refusal = self._refusal()
         return Rendered(
-            self._messages, system, self._provenance, self._diagnostics, self._refusal(), extra, system_key=None
+            self._messages, self._system, self._provenance, self._diagnostics, refusal, extra, system_key=None
         )
-
-    def _note(self, code: str, **detail: Json) -> None:
-        if self._record is None:
-            self._diagnostics.append(Diagnostic(code, SEVERITY[code], None, None, None, None, detail))
-        else:
-            step = self._step.step_id if self._step is not None else None
-            self._diagnostics.append(diagnostic(code, self._record, step, **detail))
 
     def _request(self, parts: Sequence[JsonObject], versions: list[list[int]]) -> None:
         self._led = None
         self._messages.append({"kind": "request", "parts": list(parts)})
         self._provenance.append(versions)
 
-    def _system(self) -> list[Json]:
+    def _prompts(self, plan: Plan) -> Json:
         """The context's system prompt, then the system messages before the conversation; equal texts once."""
         texts: dict[str, list[int]] = {}
-        context = self._plan.context_record
-        for text in system_texts((self._plan.context or {}).get("system"), self._note):
+        context = plan.context_record
+        for text in system_texts((plan.context or {}).get("system"), self._note):
             texts.setdefault(text, [context.version] if context is not None else [])
-        for entry in self._plan.system:
+        for entry in plan.system:
             self._record = entry.record
             for text in system_texts(list(entry.parts), self._note):
                 texts.setdefault(text, [entry.version])
         if texts:
             parts: list[JsonObject] = [{"part_kind": "system-prompt", "content": text} for text in texts]
             self._request(parts, list(texts.values()))
-        return [{"type": "text", "text": text} for text in texts]
+        return [text_part(text) for text in texts]
 
     def _settings(self) -> JsonObject:
-        settings = settings_of(self._plan.context)
+        settings = settings_of(self._context, tools=bool(self._parameters))
         thinking = self._target.thinking
         if self._gate.family == "anthropic" and thinking is not None:
-            told = in_force(thinking, [_as_anthropic(message) for message in self._messages])
+            told = in_force(thinking, thinking_outline(self._messages))
             if told != thinking:
                 self._note("thinking_off")
             settings["anthropic_thinking"] = told
@@ -136,15 +129,18 @@ class _Writing:
     # -- requests
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step = entry.record, None
+        self._record, self._step_id = entry.record, None
         if entry.kind == "summary":
             self._gate.compacted()
-        content = [item for part in message.parts if (item := user_item(part, self._note)) is not None]
+        content: list[Json] = []
+        for part in message.parts:
+            if (item := user_item(part, self._note)) is not None:
+                content.append(item)
         if not content:
             return
         if message.role == "system":
             self._note("system_message_as_user")
-            content = [_SYSTEM.format(item) if isinstance(item, str) else item for item in content]
+            content = [system_as_user(item)["text"] if isinstance(item, str) else item for item in content]
         self._prompt(content, [list(entry.versions)])
 
     def _prompt(self, content: Sequence[Json], versions: list[list[int]]) -> None:
@@ -160,8 +156,9 @@ class _Writing:
         for answer in message.origins:
             if not isinstance(answer, Answer):
                 continue
-            self._record, self._step = answer.record, answer.call.step
-            content, moved = result_content(answer.content, answer.is_error, self._note)
+            self._record, self._step_id = answer.record, answer.call.step.step_id
+            failed = answer.is_error and answer.kind in ("result", "progress")  # stand-ins say it themselves
+            content, moved = result_content(answer.content, failed, self._note)
             # No mapping in a result is one of the library's files, whatever it looks like.
             plain: JsonObject = {} if isinstance(content, str) else {"content_file_digests": []}
             parts.append(
@@ -185,7 +182,7 @@ class _Writing:
     # -- responses
 
     def _response(self, step: Step, message: Message) -> None:
-        self._step = step
+        self._last_step, self._step_id = step, step.step_id
         written: dict[Block, JsonObject] = {}
         left_out: list[Block] = []
         blocks = [origin for origin in message.origins if isinstance(origin, Block)]
@@ -210,9 +207,7 @@ class _Writing:
         if not parts:
             return
         if not self._asked:
-            self._record = step.record
-            self._note("assistant_first_anchored")
-            self._prompt([ANCHOR], [[]])
+            self._anchor(step)
         if self._led is None:
             self._led = parts[0]["part_kind"] == "thinking"
         named: JsonObject = {} if step.model is None else {"model_name": cleaned_text(step.model)}
@@ -222,6 +217,12 @@ class _Writing:
             named["provider_name"] = cleaned_text(step.provider) if chat or own is None else own.system
         self._messages.append({"kind": "response", **named, "parts": list(parts)})
         self._provenance.append(versions)
+
+    def _anchor(self, step: Step) -> None:
+        """Something is asked before the first response (P8)."""
+        self._record = step.record
+        self._note("assistant_first_anchored")
+        self._prompt([ANCHOR], [[]])
 
     def _thinking(self, block: Thinking, decision: Decision) -> list[JsonObject]:
         kept = decision.thinkings.get(block)
@@ -254,22 +255,14 @@ class _Writing:
         name = self._names.sent(call.event.tool_name)
         if name != call.event.tool_name:
             self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
-        args = arguments(call.event.args, self._note)
+        args = input_object(call.event.args, self._note)
         return {"part_kind": "tool-call", "tool_name": name, "tool_call_id": sent, "args": args}
 
     def _refusal(self) -> bool | None:
         """False when nothing can be answered (X5); None leaves the answer to the plan."""
         if self._asked and self._messages[-1]["kind"] == "request":
             return None
-        self._record = self._step.record if self._step is not None else self._record
+        if self._last_step is not None:
+            self._record, self._step_id = self._last_step.record, self._last_step.step_id
         self._note("nothing_to_answer")
         return False
-
-
-def _as_anthropic(message: JsonObject) -> JsonObject:
-    """A message in the outlines in which `in_force` reads it."""
-    parts = message["parts"]
-    kinds = [part["part_kind"] for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    role = "assistant" if message["kind"] == "response" else "user"
-    named = {"tool-return": "tool_result"}
-    return {"role": role, "content": [{"type": named.get(str(kind), str(kind))} for kind in kinds]}

@@ -1,24 +1,16 @@
 """Content as pydantic-ai's messages hold it: user content, contents of tool results, tools, settings."""
 
 from collections.abc import Sequence
-from typing import cast
 
 from ledger.events import Json, JsonObject
-from replay.parts import canonical
-from replay.providers.ai_sdk_parts import told
-from replay.providers.content import (
-    NO_ERROR_TEXT,
-    NO_OUTPUT,
-    Report,
-    input_object,
-    is_blank,
-    is_content_list,
-    sendable_text,
-    stand_in,
-)
-from replay.providers.media import media_of
+from replay.providers.content import NO_OUTPUT, Report, result_parts, written_part
+from replay.providers.media import Media, image_problem, is_base64, is_url, refused, text_problem
 from replay.providers.names import Names
-from replay.providers.wire_text import cleaned, cleaned_text
+from replay.providers.settings import choice_among, counts, numbers, settings_in
+from replay.providers.tools import functions
+from replay.providers.wire_text import cleaned
+
+_PDF = "application/pdf"
 
 
 def user_item(part: JsonObject, report: Report) -> Json:
@@ -26,93 +18,84 @@ def user_item(part: JsonObject, report: Report) -> Json:
 
     What cannot be sent is said in text.
     """
-    text, kind = part.get("text"), part.get("type")
-    if isinstance(text, str) and kind in ("text", "input_text", "output_text"):
-        if is_blank(text):
-            report("blank_text_skipped")
-            return None
-        return sendable_text(text, report)
-    media = media_of(part)
-    found = "a block of another kind" if media is None else told(media)
-    if isinstance(found, str):
-        return stand_in(kind, found, report)
-    if found.text is not None:
-        return found.text
-    if found.url is not None:
-        named = "image-url" if found.kind == "image" else "document-url"
-        return {"kind": named, "url": found.url, "media_type": found.media_type or "image/png"}
-    return {"kind": "binary", "data": found.data, "media_type": found.media_type}
+    written = written_part(part, _media, report)
+    return None if written is None else _item(written)
 
 
-def result_content(content: Json, failed: bool, report: Report) -> tuple[Json, list[JsonObject]]:
+def result_content(content: Json, failed: bool, report: Report) -> tuple[Json, list[Json]]:
     """A result's content, and its images and files, which stand behind the results in a user prompt.
 
-    The library gives the provider a text for each item of a list, so a list that is not one of content blocks
-    is sent as JSON text: none of them may be empty.
+    The library gives the provider a text for each item of a list, and each may not be empty: so only an object
+    stays what it is. The text of a result that `failed` says so, since not every provider below has a field
+    for it.
     """
-    moved: list[JsonObject] = []
-    if isinstance(content, dict):
+    if isinstance(content, dict) and content and not failed:
         sent = cleaned(content)
         if sent != content:
             report("surrogates_replaced")
-        return sent, moved
-    if isinstance(content, str):
-        text = sendable_text(content, report)
-    elif is_content_list(content) and isinstance(content, list):
-        texts: list[str] = []
-        for block in content:
-            item = user_item(cast(JsonObject, block), report)
-            if isinstance(item, str):
-                texts.append(item)
-            elif isinstance(item, dict):
-                moved.append(item)
-        if moved:
-            report("result_media_moved", count=len(moved))
-        text = "\n\n".join(texts)
-    elif content is None:
-        text = ""
+        return sent, []
+    text, moved = result_parts(content, failed, _media, report)
+    return text or NO_OUTPUT, [_item(part) for part in moved]
+
+
+def _item(written: JsonObject) -> Json:
+    """A written part as the library spells it: a text is a string, and the others have a `kind`."""
+    if written["type"] == "text":
+        return written["text"]
+    return {"kind": written["type"], **{key: value for key, value in written.items() if key != "type"}}
+
+
+def _media(media: Media) -> JsonObject | str:
+    """An image or a PDF by URL or with its data, a text file as its text; or what is wrong with it."""
+    kind = media.media_type
+    if media.kind == "file" and (media.text is not None or (kind or "").startswith("text/")):
+        if media.url is not None:
+            return "a text file is not taken by URL"
+        text, problem = text_problem(media)
+        return problem or {"type": "text", "text": text}
+    if media.kind == "file" and kind != _PDF:
+        return refused(media)
+    if media.url is not None:
+        if not is_url(media.url):
+            return "its URL cannot be read"
+        if media.kind == "file":
+            return {"type": "document-url", "url": media.url, "media_type": _PDF}
+        problem = image_problem(Media("image", kind or "image/png", data="AAAA"))
+        return problem or {"type": "image-url", "url": media.url, "media_type": kind or "image/png"}
+    if media.kind == "image":
+        problem = image_problem(media)
     else:
-        text = sendable_text(canonical(content), report)
-    if is_blank(text):
-        text = NO_ERROR_TEXT if failed else NO_OUTPUT
-    return text, moved
+        problem = None if media.data is not None and is_base64(media.data) else "its data is not base64"
+    return problem or {"type": "binary", "data": media.data, "media_type": kind}
 
 
-def arguments(args: Json, report: Report) -> JsonObject:
-    """A call's arguments: an object, without a lone surrogate."""
-    return input_object(args, report)
+def parameters_of(tools: Json, names: Names, report: Report) -> JsonObject:
+    """The recorded tools as `ModelRequestParameters` of the library; empty without any."""
+    written: list[Json] = []
+    for tool in functions(tools, names, report):
+        said: JsonObject = {} if tool.description is None else {"description": tool.description}
+        written.append({"name": tool.name, **said, "parameters_json_schema": tool.parameters})
+    return {"function_tools": written} if written else {}
 
 
-def parameters_of(definitions: Sequence[JsonObject], names: Names, report: Report) -> JsonObject:
-    """The tools as `ModelRequestParameters` of the library; empty without any."""
-    written: dict[str, JsonObject] = {}
-    for tool in definitions:
-        name, schema = tool.get("name"), tool.get("input_schema")
-        if not isinstance(name, str) or not isinstance(schema, dict) or names.sent(name) in written:
-            report("tool_definition_skipped", tool=name)
-            continue
-        description = tool.get("description")
-        said: JsonObject = {"description": cleaned_text(description)} if isinstance(description, str) else {}
-        sent = names.sent(name)
-        written[sent] = {"name": sent, **said, "parameters_json_schema": cleaned(schema)}
-    return {"function_tools": list(written.values())} if written else {}
+def settings_of(context: JsonObject | None, *, tools: bool) -> JsonObject:
+    """The recorded settings that the library's `ModelSettings` have; a choice among tools only for a request
+    that declares `tools`."""
+    given = settings_in(context)
+    kept = numbers(given, {"temperature": (0, 2), "top_p": (0, 1)})
+    for count in counts(given, "max_tokens", "max_output_tokens").values():
+        kept["max_tokens"] = count
+    return kept | choice_among(given, tools=tools)
 
 
-_SETTINGS = (("temperature", 2), ("top_p", 1))
+def thinking_outline(messages: Sequence[JsonObject]) -> list[JsonObject]:
+    """The messages in the outlines in which Anthropic's rules of thinking (`in_force`) read them."""
+    return [_outline(message) for message in messages]
 
 
-def settings_of(context: JsonObject | None) -> JsonObject:
-    """The recorded settings that the library's `ModelSettings` have, where their values are what it takes."""
-    given = (context or {}).get("settings")
-    kept: JsonObject = {}
-    if not isinstance(given, dict):
-        return kept
-    for name, most in _SETTINGS:
-        value = given.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
-            kept[name] = value
-    for name in ("max_tokens", "max_output_tokens"):
-        value = given.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            kept["max_tokens"] = value
-    return kept
+def _outline(message: JsonObject) -> JsonObject:
+    parts = message["parts"]
+    kinds = [part["part_kind"] for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    role = "assistant" if message["kind"] == "response" else "user"
+    named = {"tool-return": "tool_result"}
+    return {"role": role, "content": [{"type": named.get(str(kind), str(kind))} for kind in kinds]}

@@ -6,6 +6,7 @@ here. A step's reasoning is decided as a whole, and looking back only (X7). Thin
 Anthropic's own rules (`anthropic_thinking`).
 """
 
+import copy
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -58,6 +59,13 @@ class ReasoningGate:
         )
         self._items: set[str] = set()  # ids of items that were sent
         self._closed: int | None = None  # the version of thinking for Anthropic that could not be sent
+
+    def fork(self) -> "ReasoningGate":
+        """A copy that goes on apart."""
+        twin = copy.copy(self)
+        twin._gate = copy.copy(self._gate)
+        twin._items = set(self._items)
+        return twin
 
     def new_turn(self) -> None:
         """User content came."""
