@@ -8,84 +8,83 @@ the assistant's message (V5). `extra` holds call settings, `tools` by name with 
 
 from collections.abc import Sequence
 
-from ledger.events import Json, JsonObject
-from ledger.recorded import RecordedEvent
-from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
+from ledger.events import JsonObject
 from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
+from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.ai_sdk_hosted import hosted_output
-from replay.providers.ai_sdk_parts import dialect_of, output_of, plain, settings_of, tools_of, user_part
-from replay.providers.anthropic_thinking import in_force
-from replay.providers.anthropic_tools import tool_definitions
+from replay.providers.ai_sdk_options import options_of, reasoning_options, settings_of, tools_of
+from replay.providers.ai_sdk_parts import dialect_of, output_of, plain, user_part
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
 from replay.providers.families import below
 from replay.providers.names import Names
-from replay.providers.opaque import Opaque
+from replay.providers.noting import Noting
 from replay.providers.reasoning import Decision, ReasoningGate
 from replay.providers.wire_text import cleaned_text
-from replay.render import Rendered
+from replay.render import Rendered, Writing, written
 
 ID_LIMIT = NAME_LIMIT = 64
 """Letters, digits, `_` and `-`, as many as every provider below takes (A5, R9, B4)."""
 
-_SYSTEM = "<system>\n{}\n</system>"
 
-
-def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
-    """The request for `plan`, whose neutral messages are `messages`; pure and append-only.
+def writing(plan: Plan, target: Target) -> Writing:
+    """A request in progress.
 
     `target.dialect` is the SDK's version, `target.api` the wire format of the provider below it. Raises
     `BadInput` for a version that there is not.
     """
-    return _Writing(plan, messages, target).rendered()
+    return AiSdkWriting(plan, target)
 
 
-class _Writing:
+def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
+    """The request for `plan`, whose neutral messages are `messages`; pure and append-only. See `writing`."""
+    return written(writing(plan, target), messages)
+
+
+class AiSdkWriting(Noting):
     """One render in progress."""
 
-    def __init__(self, plan: Plan, messages: Sequence[Message], target: Target) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, target: Target) -> None:
+        super().__init__(plan.context_record)
+        self._context = plan.context
         self._target = target
-        self._source = messages
         self._dialect = dialect_of(target)
         self._below = below(plan.items, target)
         self._gate = ReasoningGate(target, self._below)
         self._messages: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
-        self._diagnostics: list[Diagnostic] = []
-        self._record: RecordedEvent | None = plan.context_record  # what `_note` is about
-        self._step: Step | None = None
+        self._last_step: Step | None = None
         self._ids = Names(ID_LIMIT)
         self._names = Names(NAME_LIMIT)
         self._led: bool | None = None  # whether the assistant's messages so far begin with reasoning
-        self._declared: list[JsonObject] = []
+        self._system = self._prompt(plan)
+        self._record = plan.context_record
+        recorded = (plan.context or {}).get("tools")
+        self._tools = tools_of(recorded, self._names, self._dialect, self._gate.family, self._note)
+
+    def write(self, message: Message) -> None:
+        item = message.item
+        if isinstance(item, Entry):
+            self._entry(item, message)
+        elif message.role == "tool":
+            self._results(message)
+        else:
+            self._assistant(item, message)
 
     def rendered(self) -> Rendered:
-        system = self._system()
-        declared = tool_definitions((self._plan.context or {}).get("tools"), self._names, self._note)
-        self._declared = declared
-        tools = tools_of(declared, self._names, self._dialect, self._gate.family, self._note)
-        for message in self._source:
-            item = message.item
-            if isinstance(item, Entry):
-                self._entry(item, message)
-            elif message.role == "tool":
-                self._results(message)
-            else:
-                self._assistant(item, message)
         model = self._below.model
         extra: JsonObject = {} if model is None else {"model": cleaned_text(model)}
-        if tools:
-            extra["tools"] = tools
-        extra |= settings_of(self._plan.context)
-        if options := self._provider_options():
+        if self._tools:
+            extra["tools"] = self._tools
+        extra |= settings_of(self._context, tools=bool(self._tools))
+        if options := options_of(self._gate, self._target, self._messages, self._note):
             extra["providerOptions"] = options
         return Rendered(
             self._messages,
-            system,
+            self._system,
             self._provenance,
             self._diagnostics,
             self._refusal(),
@@ -93,19 +92,12 @@ class _Writing:
             system_key="instructions" if self._dialect == "v7" else "system",
         )
 
-    def _note(self, code: str, **detail: Json) -> None:
-        if self._record is None:
-            self._diagnostics.append(Diagnostic(code, SEVERITY[code], None, None, None, None, detail))
-        else:
-            step = self._step.step_id if self._step is not None else None
-            self._diagnostics.append(diagnostic(code, self._record, step, **detail))
-
     def _add(self, role: str, content: Sequence[JsonObject], versions: list[list[int]]) -> None:
         if role == "assistant":
             if not self._messages:
-                self._record = self._step.record if self._step is not None else None
+                self._record = self._last_step.record if self._last_step is not None else None
                 self._note("assistant_first_anchored")
-                self._add("user", [{"type": "text", "text": ANCHOR}], [[]])
+                self._add("user", [text_part(ANCHOR)], [[]])
             if self._led is None:
                 self._led = content[0]["type"] == "reasoning"
         else:
@@ -113,31 +105,18 @@ class _Writing:
         self._messages.append({"role": role, "content": list(content)})
         self._provenance.append(versions)
 
-    def _system(self) -> str:
+    def _prompt(self, plan: Plan) -> str:
         """The system prompt: one string, which every version takes; equal texts once."""
-        texts = system_texts((self._plan.context or {}).get("system"), self._note)
-        for entry in self._plan.system:
+        texts = system_texts((plan.context or {}).get("system"), self._note)
+        for entry in plan.system:
             self._record = entry.record
             texts += system_texts(list(entry.parts), self._note)
         return "\n\n".join(dict.fromkeys(texts))
 
-    def _provider_options(self) -> JsonObject:
-        """What the provider below must be told: whether responses are stored (V8), how it thinks (A24)."""
-        if self._gate.family == "openai-responses":
-            return {"openai": {"store": self._gate.stored}}
-        thinking = self._target.thinking
-        if self._gate.family != "anthropic" or thinking is None:
-            return {}
-        told = in_force(thinking, [_as_anthropic(message) for message in self._messages])
-        if told != thinking:
-            self._note("thinking_off")
-        camel = {"budget_tokens": "budgetTokens", "block_binding": "blockBinding"}
-        return {"anthropic": {"thinking": {camel.get(key, key): value for key, value in told.items()}}}
-
     # -- user side
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step = entry.record, None
+        self._record, self._step_id = entry.record, None
         if entry.kind == "summary":
             self._gate.compacted()
         parts = [
@@ -147,10 +126,7 @@ class _Writing:
             return
         if message.role == "system":
             self._note("system_message_as_user")
-            parts = [
-                {"type": "text", "text": _SYSTEM.format(part["text"])} if part["type"] == "text" else part
-                for part in parts
-            ]
+            parts = [system_as_user(str(part["text"])) if part["type"] == "text" else part for part in parts]
         self._gate.new_turn()
         self._add("user", parts, [list(entry.versions) for _ in parts])
 
@@ -162,7 +138,7 @@ class _Writing:
         for answer in message.origins:
             if not isinstance(answer, Answer):
                 continue
-            self._record, self._step = answer.record, answer.call.step
+            self._record, self._step_id = answer.record, answer.call.step.step_id
             output, moved = output_of(answer.content, answer.kind, answer.is_error, self._dialect, self._note)
             parts.append(self._result_part(answer.call, output))
             versions.append(list(answer.versions))
@@ -171,7 +147,6 @@ class _Writing:
         if parts:
             self._add("tool", parts, versions)
         if behind:
-            self._gate.new_turn()
             self._add("user", behind, origins)
 
     def _result_part(self, call: Call, output: JsonObject) -> JsonObject:
@@ -185,7 +160,7 @@ class _Writing:
     # -- assistant side
 
     def _assistant(self, step: Step, message: Message) -> None:
-        self._step = step
+        self._last_step, self._step_id = step, step.step_id
         written: dict[Block, JsonObject] = {}
         left_out: list[Block] = []
         blocks = [origin for origin in message.origins if isinstance(origin, Block)]
@@ -217,7 +192,7 @@ class _Writing:
                 self._record = block.record
                 self._note(kept.code, **(kept.detail or {}))
             return []
-        options = _reasoning_options(self._gate.family, kept.opaque)
+        options = reasoning_options(self._gate.family, kept.opaque)
         return [{"type": "reasoning", "text": text, **options} for text in kept.texts]
 
     def _identified(self, part: JsonObject, block: Block, decision: Decision) -> JsonObject:
@@ -234,13 +209,13 @@ class _Writing:
         if isinstance(block, Call):
             if not block.hosted:
                 return self._call(block)
-            output = hosted_output(block, block.hosted_result, self._gate, self._declared)
+            output = hosted_output(block, block.hosted_result, self._gate, self._tools)
             if isinstance(output, str):
                 self._note("hosted_block_skipped", reason=output)
                 return None
             return {**self._call(block), "providerExecuted": True}
         if isinstance(block, HostedResult):
-            result = hosted_output(block.call, block, self._gate, self._declared)
+            result = hosted_output(block.call, block, self._gate, self._tools)
             if isinstance(result, str) or block.call not in written:
                 reason = result if isinstance(result, str) else "its call is left out"
                 self._note("hosted_block_skipped", reason=reason)
@@ -250,7 +225,7 @@ class _Writing:
         if not isinstance(text, str) or is_blank(text):
             self._note("blank_text_skipped")
             return None
-        return {"type": "text", "text": sendable_text(text, self._note)}
+        return text_part(sendable_text(text, self._note))
 
     def _call(self, call: Call) -> JsonObject:
         sent = self._ids.sent(call.id)
@@ -266,35 +241,7 @@ class _Writing:
         """False when nothing can be answered (X5); None leaves the answer to the plan."""
         if self._messages and self._messages[-1]["role"] in ("user", "tool"):
             return None
-        self._record = self._step.record if self._step is not None else self._record
+        if self._last_step is not None:
+            self._record, self._step_id = self._last_step.record, self._last_step.step_id
         self._note("nothing_to_answer")
         return False
-
-
-def _reasoning_options(family: str, opaque: Opaque) -> JsonObject:
-    """Where the SDK's provider packages look for what belongs to a reasoning part (V7)."""
-    named: JsonObject
-    if family == "openai-responses":
-        named = {"itemId": opaque.item_id}
-        if opaque.encrypted is not None:
-            named["reasoningEncryptedContent"] = opaque.encrypted
-        return {"providerOptions": {"openai": named}}
-    if family == "google":
-        return {"providerOptions": {"google": {"thoughtSignature": opaque.thought}}}
-    if family == "bedrock" and opaque.redacted is not None:
-        return {"providerOptions": {"bedrock": {"redactedData": opaque.redacted}}}
-    if family in ("anthropic", "bedrock"):
-        sealed = (
-            {"signature": opaque.signature} if opaque.redacted is None else {"redactedData": opaque.redacted}
-        )
-        return {"providerOptions": {family: dict[str, Json](sealed)}}
-    return {}
-
-
-def _as_anthropic(message: JsonObject) -> JsonObject:
-    """A message in the outlines in which `in_force` reads it."""
-    content = message["content"]
-    kinds = [part["type"] for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    named = {"reasoning": "thinking", "tool-result": "tool_result"}
-    role = "assistant" if message["role"] == "assistant" else "user"
-    return {"role": role, "content": [{"type": named.get(str(kind), str(kind))} for kind in kinds]}

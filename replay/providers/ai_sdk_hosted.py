@@ -4,8 +4,6 @@ Only Anthropic's searches and fetches go back, whose results stand on their own 
 its own spelling and throws at any other, so a result is sent only in that, or translated from the provider's.
 """
 
-from collections.abc import Sequence
-
 from ledger.events import Json, JsonObject
 from replay.items import Call, HostedResult
 from replay.providers.reasoning import ReasoningGate
@@ -22,15 +20,15 @@ _CAMEL = {
 
 
 def hosted_output(
-    call: Call, result: HostedResult | None, gate: ReasoningGate, declared: Sequence[JsonObject]
+    call: Call, result: HostedResult | None, gate: ReasoningGate, tools: JsonObject
 ) -> JsonObject | str:
-    """The output of a call's result, or why call and result are left out."""
+    """The output of a call's result, or why call and result are left out; `tools` are the request's."""
     name = call.event.tool_name
     if gate.family != "anthropic" or not gate.own(call.step):
         return "another provider ran it"
     if name not in _TOOLS:
         return "its tool refers to state that is not in the request"
-    if not any(str(tool.get("type", "")).startswith(f"{name}_") for tool in declared):
+    if not any(_runs(tool, name) for tool in tools.values()):
         return "the request declares no tool that runs it"
     if result is None or result.step is not call.step:
         return "it has no result in its step"
@@ -44,6 +42,10 @@ def hosted_output(
     if name == "web_fetch" and _is_page(value):
         return {"type": "json", "value": value}
     return "its result is not recorded as the provider made it"
+
+
+def _runs(tool: Json, name: str) -> bool:
+    return isinstance(tool, dict) and str(tool.get("id", "")).startswith(f"anthropic.{name}_")
 
 
 def _camel(value: Json) -> Json:

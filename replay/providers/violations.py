@@ -10,6 +10,7 @@ from ledger.errors import UnknownTarget
 from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.judges import Violation
+from replay.providers.judges.ai_sdk import judge as judge_ai_sdk
 from replay.providers.judges.anthropic import judge as judge_anthropic
 from replay.providers.judges.gemini import judge as judge_gemini
 from replay.providers.judges.mistral import judge as judge_mistral
@@ -33,6 +34,7 @@ class Judge(Protocol):
 
 
 JUDGES: dict[str, Judge] = {
+    "ai-sdk": judge_ai_sdk,
     "anthropic": judge_anthropic,
     "gemini": judge_gemini,
     "mistral": judge_mistral,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ledger.events import Json, JsonObject
 from replay.options import Target
-from replay.providers.judges import Violation
+from replay.providers.judges import Violation, has_surrogates
 from replay.providers.judges.ai_sdk_shape import parts_of, shape
 from replay.providers.rules.ai_sdk import RULES
 
@@ -26,8 +26,9 @@ def judge(
     ]
 
 
-def _provider(target: Target) -> str:
-    """The provider below, by what the target calls its api, else by the model's name."""
+def _provider(target: Target, request: Mapping[str, Json]) -> str:
+    """The provider below, by what the target calls its api, else by the name of the target's or the request's
+    model."""
     named = (target.api or "").lower()
     for part, name in (
         ("bedrock", "bedrock"),
@@ -41,7 +42,8 @@ def _provider(target: Target) -> str:
             return name
     if target.api is not None:
         return ""
-    model = (target.model or "").lower()
+    told = request.get("model")
+    model = (target.model or (told if isinstance(told, str) else "")).lower()
     if "anthropic.claude" in model or model.startswith("amazon."):
         return "bedrock"
     if "claude" in model:
@@ -60,7 +62,7 @@ def _judge(target: Target, request: Mapping[str, Json], sendable: bool) -> Itera
     for at, message in enumerate(messages):
         yield from shape(version, message, f"messages.{at}")
     whole = [message if isinstance(message, dict) else {} for message in messages]
-    provider = _provider(target)
+    provider = _provider(target, request)
     yield from _order(version, request, whole)
     yield from _calls(whole, sendable)
     yield from _approvals(whole)
@@ -75,7 +77,7 @@ def _judge(target: Target, request: Mapping[str, Json], sendable: bool) -> Itera
         yield "V16", f"messages.{whole.index(first)}", "the assistant is first"
     if sendable and (not whole or whole[-1].get("role") not in ("user", "tool")):
         yield "X5", f"messages.{len(whole) - 1}" if whole else "messages", "there is nothing to answer"
-    if _surrogate(dict(request)):
+    if has_surrogates(dict(request)):
         yield "S1", "messages", "a lone surrogate"
 
 
@@ -214,11 +216,3 @@ def _names(
             yield "V14", f"tools.{name}", f"the name {name!r}"
     if tools is not None and not isinstance(tools, dict):
         yield "V12", "tools", "tools is an object by name"
-
-
-def _surrogate(value: Json) -> bool:
-    if isinstance(value, str):
-        return any("\ud800" <= character <= "\udfff" for character in value)
-    if isinstance(value, dict):
-        return any(_surrogate(key) or _surrogate(item) for key, item in value.items())
-    return isinstance(value, list) and any(map(_surrogate, value))

@@ -24,10 +24,18 @@ from tests.unit.replay.providers.oracles import ORACLES
 Event = dict[str, Any]
 
 MODELS: dict[str, list[str | None]] = {
+    "ai-sdk": [
+        "claude-opus-4-5",
+        "gpt-5.4",
+        "gemini-3-pro",
+        "anthropic.claude-sonnet-4-5-v1:0",
+        "kimi-k2",
+        None,
+    ],
     "anthropic": ["claude-opus-4-5", "claude-opus-5-5", "big", None],
     "gemini": ["gemini-3-pro", "gemini-2.5-flash", None],
     "mistral": ["mistral-large-latest", None],
-    "openai-chat": ["gpt-4.1", "gpt-5.4", "deepseek-flash", "kimi-k2-thinking", "glm-5", "minimax-m3", None],
+    "openai-chat": ["gpt-4.1", "gpt-5.4", "deepseek-flash", "kimi-k2-thinking", "glm-5", "minimax-m3", "gemini-3-pro", None],
     "openai-responses": ["gpt-5.4", "gpt-4.1", None],
     "pydantic-ai": ["claude-opus-4-5", "gpt-5.4", "gemini-3-pro", "deepseek-flash", "big", None],
 }
@@ -48,6 +56,13 @@ def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
             ["anthropic-messages", "openai-responses", "openai-completions", "bedrock"]
         )
         optional["stored"] = st.booleans()
+    if provider == "ai-sdk":
+        optional["dialect"] = st.sampled_from(["v5", "v6", "v7"])
+        optional["api"] = st.sampled_from(
+            ["anthropic.messages", "openai.responses", "google-generative-ai", "bedrock"]
+        )
+        optional["stored"] = st.booleans()
+        optional["thinking"] = st.just({"type": "enabled", "budget_tokens": 9})
     if provider == "openai-responses":
         optional["stored"] = st.booleans()
     if provider == "anthropic":
@@ -80,7 +95,7 @@ def judged(records: Sequence[RecordedEvent], target: Any, chosen: Options) -> Re
     return found
 
 
-PAIRING = frozenset({"A1", "O1", "M2", "R1", "R4", "G1", "P1"})
+PAIRING = frozenset({"A1", "O1", "M2", "R1", "R4", "G1", "V1", "P1"})
 
 
 def test_every_target_has_a_judge() -> None:

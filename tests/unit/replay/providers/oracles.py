@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tests.unit.replay.providers.ai_sdk_shapes import ai_sdk_faults
 from tests.unit.replay.providers.anthropic_shapes import shape_faults
 from tests.unit.replay.providers.gemini_shapes import gemini_faults
 from tests.unit.replay.providers.mistral_validator import mistral_faults
@@ -15,6 +16,7 @@ from tests.unit.replay.providers.pydantic_ai_shapes import pydantic_ai_faults
 Oracle = Callable[[Mapping[str, Any]], list[str]]
 
 ORACLES: dict[str, Oracle] = {
+    "ai-sdk": ai_sdk_faults,
     "anthropic": shape_faults,
     "gemini": gemini_faults,
     "mistral": mistral_faults,
