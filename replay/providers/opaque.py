@@ -114,7 +114,7 @@ def _pi(entry: JsonObject) -> Iterator[JsonObject]:
         yield {"redacted_data" if entry.get("redacted") is True else "signature": thinking}
     if isinstance(text, str):
         item = _parsed(text)
-        yield {"id": item.get("id") if isinstance(item, dict) else text}
+        yield {"id": item.get("id"), "phase": item.get("phase")} if isinstance(item, dict) else {"id": text}
         if not isinstance(item, dict):
             yield {"thoughtSignature": text}  # Gemini's; of another maker nobody reads it
     yield {"thoughtSignature": entry.get("thoughtSignature")}

@@ -21,13 +21,13 @@ from replay.providers.noting import Noting
 from replay.providers.openai_responses_compaction import Compacted, last_compaction
 from replay.providers.openai_responses_items import (
     call_item,
-    definitions,
     output_item,
     reasoning_item,
     text_items,
     user_part,
 )
 from replay.providers.openai_responses_settings import settings_of
+from replay.providers.openai_responses_tools import definitions
 from replay.providers.openai_responses_units import ItemIds, Unit
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.wire_text import cleaned_text

@@ -6,11 +6,9 @@ from ledger.events import Json, JsonObject
 from replay.items import Block, Call, Thinking
 from replay.providers.content import Report, input_object, result_parts, sendable_text, written_part
 from replay.providers.media import Media, image_problem, is_base64, refused, text_problem
-from replay.providers.names import Names
 from replay.providers.openai_chat_parts import json_text
 from replay.providers.openai_responses_annotations import annotations
 from replay.providers.openai_responses_units import ItemIds, Unit, is_custom, is_item_id
-from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned_text, is_clean
 
 _REASONING_ID = "rs_"
@@ -128,13 +126,3 @@ def output_item(call_id: str, content: Json, failed: bool, custom: bool, report:
         output = [*said, *media]
     kind = "custom_tool_call_output" if custom else "function_call_output"
     return {"type": kind, "call_id": call_id, "output": output}
-
-
-def definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
-    """The recorded tools as functions."""
-    found: list[JsonObject] = []
-    for tool in functions(tools, names, report):
-        said: JsonObject = {} if tool.description is None else {"description": tool.description}
-        parameters: JsonObject = {"parameters": tool.parameters, "strict": False}
-        found.append({"type": "function", "name": tool.name, **said, **parameters})
-    return found

@@ -20,6 +20,7 @@ _ITEMS = {
     "item_reference": items.ItemReference,
     "compaction": items.ResponseCompactionItemParamParam,
 }
+_TOOLS = {"function": vendor.FunctionToolParam, "custom": vendor.CustomToolParam}
 _BESIDE = frozenset(
     [
         "model",
@@ -56,7 +57,7 @@ def _faults(request: Mapping[str, Any]) -> Iterator[str]:
     for at, item in enumerate(request["input"]):
         yield from check(_param(item), _named(item), f"input.{at}")
     for at, tool in enumerate(request.get("tools") or []):
-        yield from check(vendor.FunctionToolParam, tool, f"tools.{at}")
+        yield from check(_TOOLS[tool["type"]], tool, f"tools.{at}")
 
 
 def _param(item: Mapping[str, Any]) -> Any:

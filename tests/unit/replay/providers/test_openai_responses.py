@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ledger.admission import parse_event
 from ledger.intake.openai_responses.stream import make
 from ledger.intake.stream import events_of_stream
-from replay import Result, replay
+from ledger.recorded import RecordedEvent
+from replay import Options, Result, replay
 from replay.providers import openai_responses, openai_responses_items, openai_responses_units
 from replay.providers.openai_responses_items import output_item
 from replay.providers.rules import Judged
 from replay.providers.rules.openai_responses import RULES
 from replay.providers.violations import violations
+from tests.conformance import SHARED, needs_shared
+from tests.corpus.streams.test_provider_streams import taken
 from tests.unit.replay.providers.openai_responses_shapes import openai_responses_faults
 from tests.unit.replay.providers.rendering import call, codes, records, result, start, text, thinking, user
 
@@ -429,6 +434,87 @@ def test_a_compaction_that_cannot_go_back_keeps_the_history(change: Item) -> Non
         if event["type"] == "compaction":
             event["provider_metadata"] = {"openai": {**COMPACTION, **change}}
     assert answer(*events).messages[0] == u("q")
+
+
+def test_custom_tools_are_declared_as_such() -> None:
+    grammar = {"type": "grammar", "definition": "start: x", "syntax": "lark"}
+    tools = [
+        {"type": "custom", "name": "a.b", "description": "Runs.", "format": grammar},
+        {"type": "custom", "name": "plain", "format": {"type": "grammar", "definition": 7}},
+        {"type": "custom", "name": "f"},
+        {"type": "custom", "name": "f", "input_schema": {"type": "object"}},
+        {"type": "web_search"},
+    ]
+    context = {"type": "context", "digest": "d", "tools": tools}
+    found = answer(context, user("q"), own(), call("s1", tool_name="a.b"), result())
+    name = found.messages[1]["name"]
+    assert found.extra["tools"] == [
+        {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False},
+        {"type": "custom", "name": name, "description": "Runs.", "format": grammar},
+        {"type": "custom", "name": "plain"},
+    ]
+    assert codes(found).count("tool_definition_skipped") == 2
+
+
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+
+
+@pytest.mark.parametrize(
+    ("thought", "said"),
+    [
+        ({"pi": {"thinkingSignature": json.dumps(REASONING)}},
+         {"pi": {"textSignature": '{"v":1,"id":"msg_1","phase":"final_answer"}'}}),
+        ({"openai": {"itemId": "rs_1", "reasoningEncryptedContent": "gAAA"}},
+         {"openai": {"itemId": "msg_1", "phase": "final_answer"}}),
+        ({"item_id": "rs_1", "encrypted_content": "gAAA"}, {"item_id": "msg_1", "phase": "final_answer"}),
+    ],
+)  # fmt: skip
+def test_whichever_runtime_recorded_it_reasoning_goes_back(thought: Item, said: Item) -> None:
+    events = [
+        user("q"), own(), thinking("s1", "", None, provider_metadata=thought),
+        text("s1", "A.", provider_metadata=said), user("r", turn="t2"),
+    ]  # fmt: skip
+    assert answer(*events).messages[1:3] == [REASONING, a("A.", phase="final_answer")]
+    told = {"type": "output_text", "text": "A.", "annotations": []}
+    message = a([told], id="msg_1", status="completed", phase="final_answer")
+    assert answer(*events, **STORED).messages[1:3] == [REASONING, message]
+
+
+GOES_BY_IDS = {
+    "responses-openai-code-interpreter-tool.1.chunks.txt",
+    "responses-openai-compaction.1.chunks.txt",
+}  # the others hold an item of another type, ids of no type, or no response at all
+FIXTURES = SHARED / "fixtures" / "openai-sse"
+
+
+@needs_shared
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("responses-*.txt")), ids=lambda path: path.name)
+def test_a_recorded_stream_goes_back_as_it_came(path: Path) -> None:
+    """Every item of the recording that goes by its id is what the provider gave, byte for byte."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    output = {
+        event["item"]["id"]: event["item"] for event in lines if event["type"] == "response.output_item.done"
+    }
+    made = [event["response"]["model"] for event in lines if event["type"] == "response.created"]
+    recorded = taken(f"openai-sse/{path.name}").records
+    asked = parse_event(
+        {"id": "x", "conversation_id": "c", "type": "user_message", "turn_id": "x", "content": "q"}
+    )
+    records_ = [*recorded, RecordedEvent.of(asked, len(recorded) + 1)]
+    target = {**STORED, "model": made[0] if made else "m"}
+    found = replay(records_, "c", target, Options(pending_calls="close"))
+    assert violations(target, found.request) == []
+    assert openai_responses_faults(found.request) == []
+    named = [item for item in found.messages if "id" in item]
+    for item in named:
+        if item["type"] == "item_reference":
+            assert item["id"] in output
+            continue
+        came = output[str(item["id"])]
+        for part in came.get("content") or []:
+            assert not part.pop("logprobs", None)
+        assert item == {key: value for key, value in came.items() if value is not None}
+    assert bool(named) == (path.name in GOES_BY_IDS)
 
 
 def test_the_settings_of_a_context() -> None:
