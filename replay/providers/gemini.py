@@ -5,7 +5,6 @@ on the very part that it came with; where Gemini 3 demands one of a call that ha
 there (G10, G11). It stands in every turn, not in the newest alone: what was sent stays as it was.
 """
 
-import re
 from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
@@ -17,11 +16,10 @@ from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
 from replay.providers.gemini_parts import declarations, response_of, settings_of, user_part
-from replay.providers.media import is_base64
+from replay.providers.gemini_signatures import DUMMY, demands_signatures, signature_of
 from replay.providers.merging import Merged
 from replay.providers.names import FunctionNames
 from replay.providers.noting import Noting
-from replay.providers.opaque import opaque_of
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.wire_text import cleaned_text, is_clean
 from replay.render import Rendered, Writing, written
@@ -30,11 +28,6 @@ PROVIDERS = frozenset({"google", "gemini", "google-generative-ai", "google.gener
 APIS = frozenset({"google-generative-ai", "google.generative-ai", "gemini", "generate-content"})
 VERTEX_PROVIDERS = frozenset({"google-vertex", "vertex", "google.vertex", "google-vertex-ai"})
 VERTEX_APIS = frozenset({"vertex", "google-vertex", "google.vertex"})
-
-DUMMY = "skip_thought_signature_validator"
-"""Stands for the signature of a call that Gemini did not make, or whose own cannot be read (G11)."""
-
-_GENERATION = re.compile(r"gemini-(\d+)")
 
 
 def writing(plan: Plan, target: Target) -> Writing:
@@ -48,12 +41,6 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     `target.api` `vertex` names the other transport: neither reads the other's signatures (G12).
     """
     return written(writing(plan, target), messages)
-
-
-def demands_signatures(model: str | None) -> bool:
-    """Whether a model wants a signature on the first call of a step: Gemini 3 and later (G10)."""
-    found = _GENERATION.search(model or "")
-    return found is not None and int(found[1]) >= 3
 
 
 class GeminiWriting(Noting):
@@ -162,7 +149,7 @@ class GeminiWriting(Noting):
                 sent = self._call(origin, own, first=not called and not (self._calls_are_open() and not parts))
                 called = True
             else:
-                signature = self._signature(origin) if own and isinstance(origin, Block) else None
+                signature = signature_of(origin) if own and isinstance(origin, Block) else None
                 sent = self._text(part, signature)
             if sent is not None:
                 parts.append(sent)
@@ -193,20 +180,13 @@ class GeminiWriting(Noting):
             self._note("foreign_thinking_skipped", **foreign)
         elif thinking.step.state_invalid:
             self._note("damaged_thinking_skipped", reason="invalid_replay_state", damaged=thinking.version)
-        elif (signature := self._signature(thinking)) is None:
+        elif (signature := signature_of(thinking)) is None:
             self._note("unsigned_thinking_skipped")
         elif not is_clean(thinking.event.text):
             self._note("damaged_thinking_skipped", reason="lone surrogate", damaged=thinking.version)
         else:
             return {"text": thinking.event.text, "thought": True, "thoughtSignature": signature}
         return None
-
-    def _signature(self, block: Block) -> str | None:
-        opaque = opaque_of(block)
-        found = opaque.thought
-        if found is None and isinstance(block, Thinking):
-            found = opaque.signature
-        return found if found is not None and is_base64(found) else None
 
     def _call(self, call: Call, own: bool, *, first: bool) -> JsonObject:
         name = self._names.sent(call.event.tool_name)
@@ -216,7 +196,7 @@ class GeminiWriting(Noting):
         if self._has_id(call.step):
             function["id"] = cleaned_text(call.id)
         sent: JsonObject = {"functionCall": function}
-        signature = self._signature(call) if own else None
+        signature = signature_of(call) if own else None
         if signature is not None:
             sent["thoughtSignature"] = signature
         elif first and self._signs:

@@ -15,6 +15,7 @@ from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
+from replay.providers.gemini_signatures import DUMMY, demands_signatures, signature_of
 from replay.providers.names import Names, Renamed
 from replay.providers.noting import Noting
 from replay.providers.openai_chat_parts import (
@@ -163,7 +164,7 @@ class ChatWriting(Noting):
             if isinstance(origin, Thinking):
                 thinkings.append(origin)
             elif isinstance(origin, Call) and not origin.hosted:
-                calls.append(self._call(origin))
+                calls.append(self._call(origin, first=not calls))
                 call_versions.append(list(origin.versions))
             elif isinstance(origin, Call | HostedResult):
                 self._note("hosted_block_skipped", reason="this format has no such block")
@@ -216,7 +217,7 @@ class ChatWriting(Noting):
                 sent.append(thinking)
         return "\n\n".join(cleaned_text(one.event.text) for one in sent), sent
 
-    def _call(self, call: Call) -> JsonObject:
+    def _call(self, call: Call, *, first: bool) -> JsonObject:
         sent = self._ids.sent(call.id)
         if sent != call.id:
             self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
@@ -224,7 +225,17 @@ class ChatWriting(Noting):
         if name != call.event.tool_name:
             self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
         arguments = json_text(input_object(call.event.args, self._note))
-        return {"id": sent, "type": "function", "function": {"name": name, "arguments": arguments}}
+        signed = self._signed(call, first) if self._dialect.thoughts else {}
+        return {"id": sent, "type": "function", "function": {"name": name, "arguments": arguments}, **signed}
+
+    def _signed(self, call: Call, first: bool) -> JsonObject:
+        """Gemini's signature of a call, as its layer of this format takes it (O27): see `gemini`."""
+        own = self._ownership.foreign(call.step) is None and not call.step.state_invalid
+        signature = signature_of(call) if own else None
+        if signature is None and first and demands_signatures(self._model):
+            self._note("signature_dummy")
+            signature = DUMMY
+        return {} if signature is None else {"extra_content": {"google": {"thought_signature": signature}}}
 
     def _refusal(self) -> bool | None:
         """False when nothing can be answered; None leaves the answer to the plan."""

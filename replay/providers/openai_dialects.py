@@ -27,6 +27,7 @@ class Dialect:
     `fill` says which assistant messages must have the field even when no reasoning was recorded (`filler`
     stands there then). `images` and `late_system`: whether user messages hold images, and whether system
     messages may stand amid the history. `details`: structured reasoning goes back beside the field (O26).
+    `thoughts`: Gemini's signatures go back on the calls that they came with (O27).
     `between`: on servers that are strict about who follows whom, what the assistant says between a result and
     a user message; its own first message is then preceded by one of the user.
     """
@@ -39,11 +40,12 @@ class Dialect:
     images: bool = True
     late_system: bool = True
     details: bool = False
+    thoughts: bool = False
     between: str | None = None
 
 
 _PLAIN = Dialect("plain", frozenset({"openai", "openai-chat", "azure", "azure-openai"}))
-# In the order of rules O20 to O26.
+# In the order of rules O20 to O27.
 DIALECTS = {
     one.name: one
     for one in (
@@ -61,6 +63,11 @@ DIALECTS = {
             "reasoning",
             details=True,
         ),
+        Dialect(
+            "gemini",
+            frozenset({"google", "gemini", "google-generative-ai", "google-openai", "google-vertex"}),
+            thoughts=True,
+        ),
     )
 }
 _BY_MODEL = (
@@ -70,6 +77,7 @@ _BY_MODEL = (
     (re.compile(r"mimo"), "mimo"),
     (re.compile(r"glm"), "glm"),
     (re.compile(r"minimax"), "minimax"),
+    (re.compile(r"gemini"), "gemini"),
     (re.compile(r"(mi|code|magi|mini|devs|pix|vox)stral"), "mistral"),
 )
 

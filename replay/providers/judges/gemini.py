@@ -30,15 +30,17 @@ def judge(
     original: Sequence[Sequence[JsonObject]] | None,  # noqa: ARG001 - only the provider can read signatures
 ) -> list[Violation]:
     """Every rule that the request breaks; see `replay.providers.violations`."""
-    generation = re.search(r"gemini-(\d+)", target.model or "")
-    return list(_judge(request, sendable, generation is not None and int(generation[1]) >= 3))
+    named = re.search(r"gemini-(\d+)", (target.model or "").lower())
+    return list(_judge(request, sendable, int(named[1]) if named is not None else None))
 
 
 def _found(rule: str, where: str, message: str) -> Violation:
     return Violation(rule, where, message, RULES[rule].mend)
 
 
-def _judge(request: Mapping[str, Json], sendable: bool, third: bool) -> Iterator[Violation]:
+def _judge(request: Mapping[str, Json], sendable: bool, generation: int | None) -> Iterator[Violation]:
+    """`generation` is None where the model is not known: what only some models refuse is let pass."""
+    old, third = generation in (1, 2), generation is not None and generation > 2
     given = request.get("contents")
     if not isinstance(given, list):
         yield _found("S2", "contents", "contents is a list")
@@ -56,8 +58,8 @@ def _judge(request: Mapping[str, Json], sendable: bool, third: bool) -> Iterator
         kept = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         contents.append((str(role), kept))
         for number, part in enumerate(parts if isinstance(parts, list) else []):
-            yield from _part(part, str(role), third, f"contents.{at}.parts.{number}")
-        yield from _signs(kept, third, f"contents.{at}")
+            yield from _part(part, str(role), old, f"contents.{at}.parts.{number}")
+        yield from _signs(kept, old, f"contents.{at}")
     if contents and contents[0][0] != "user":
         yield _found("G9", "contents.0", "the model begins")
     yield from _pairs(contents, sendable)
@@ -70,7 +72,7 @@ def _judge(request: Mapping[str, Json], sendable: bool, third: bool) -> Iterator
         yield _found("S1", "contents", "a lone surrogate")
 
 
-def _part(part: Json, role: str, third: bool, where: str) -> Iterator[Violation]:
+def _part(part: Json, role: str, old: bool, where: str) -> Iterator[Violation]:
     if not isinstance(part, dict):
         yield _found("S2", where, "a part is an object")
         return
@@ -103,7 +105,7 @@ def _part(part: Json, role: str, third: bool, where: str) -> Iterator[Violation]
             yield _found("S2", f"{where}.{kind}", "there is nothing in it that can be read")
         if signature is not None:
             yield _found("G13", where, "data that carries a signature")
-    elif kind in ("toolCall", "toolResponse") and not third:
+    elif kind in ("toolCall", "toolResponse") and old:
         yield _found("G15", where, "this model has no such parts")
 
 
@@ -134,12 +136,12 @@ def _points(value: Json) -> bool:
     return False
 
 
-def _signs(parts: Sequence[JsonObject], third: bool, where: str) -> Iterator[Violation]:
+def _signs(parts: Sequence[JsonObject], old: bool, where: str) -> Iterator[Violation]:
     """Where the dummy stands."""
     first = next((at for at, part in enumerate(parts) if "functionCall" in part), None)
     seen: set[str] = set()
     for at, part in enumerate(parts):
-        if part.get("thoughtSignature") in _DUMMIES and (not third or not _may_stand(parts, at, first)):
+        if part.get("thoughtSignature") in _DUMMIES and (old or not _may_stand(parts, at, first)):
             yield _found("G11", f"{where}.parts.{at}", "a dummy that stands for nothing")
         for kind, other in (("toolCall", "toolResponse"), ("toolResponse", "toolCall")):
             data = part.get(kind)

@@ -35,9 +35,11 @@ _DIALECTS: dict[str, str] = {
     "mimo": "mimo",
     "glm": "glm",
     "minimax": "minimax",
+    "gemini": "gemini",
     "mistral": "stral",
     "reasoning": "",
 }
+_DUMMIES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NAME = re.compile(r"[^\s<|\\/>]+")
 
@@ -52,7 +54,11 @@ def judge(
 
     Raises `BadInput` for a dialect that there is not, listing what there is.
     """
-    return list(_judge(_dialect(target), request, sendable))
+    dialect = _dialect(target)
+    found = list(_judge(dialect, request, sendable))
+    if dialect == "gemini" and re.search(r"gemini-([3-9]|\d\d)", (target.model or "").lower()):
+        found += _signatures(request.get("messages"))
+    return found
 
 
 def _dialect(target: Target) -> str:
@@ -150,10 +156,10 @@ def _assistant(dialect: str, message: JsonObject, where: str) -> Iterator[Violat
     if not calls:
         yield _found("O4", f"{where}.tool_calls", "an empty list")
     for at, call in enumerate(calls):
-        yield from _call(call, f"{where}.tool_calls.{at}")
+        yield from _call(dialect, call, f"{where}.tool_calls.{at}")
 
 
-def _call(call: Json, where: str) -> Iterator[Violation]:
+def _call(dialect: str, call: Json, where: str) -> Iterator[Violation]:
     if not isinstance(call, dict) or call.get("type") not in ("function", "custom"):
         yield _found("O6", where, "a call is of type function or custom")
         return
@@ -164,7 +170,7 @@ def _call(call: Json, where: str) -> Iterator[Violation]:
     if (
         not isinstance(inner, dict)
         or set(inner) != {"name", field}
-        or set(call) != {"id", "type", call["type"]}
+        or set(call) - ({"extra_content"} if dialect == "gemini" else set()) != {"id", "type", call["type"]}
     ):
         yield _found("O6", where, f"a call has id, type and {call['type']} with name and {field}")
         return
@@ -174,10 +180,27 @@ def _call(call: Json, where: str) -> Iterator[Violation]:
         yield _found("O7", f"{where}.{call['type']}.name", f"the name {inner['name']!r}")
 
 
+def _signatures(messages: Json) -> Iterator[Violation]:
+    """The first call of each message since the user's newest carries a signature, others no dummy (O27)."""
+    listed = messages if isinstance(messages, list) else []
+    newest = max((at for at, message in enumerate(listed) if role_of(message) == "user"), default=-1)
+    for at, message in enumerate(listed):
+        calls = message.get("tool_calls") if isinstance(message, dict) else None
+        for number, call in enumerate(calls if isinstance(calls, list) else []):
+            beside = call.get("extra_content") if isinstance(call, dict) else None
+            google = beside.get("google") if isinstance(beside, dict) else None
+            signature = google.get("thought_signature") if isinstance(google, dict) else None
+            where = f"messages.{at}.tool_calls.{number}"
+            if number == 0 and at > newest and not (isinstance(signature, str) and signature):
+                yield _found("O27", where, "the first call has no thought signature")
+            if number > 0 and signature in _DUMMIES:
+                yield _found("O27", where, "a dummy that stands for nothing")
+
+
 def _reasoning(dialect: str, message: JsonObject, calls: bool, where: str) -> Iterator[Violation]:
     fields = [name for name in _REASONING if name in message]
     content = message.get("reasoning_content")
-    if dialect in ("plain", "mistral") and fields:
+    if dialect in ("plain", "mistral", "gemini") and fields:
         yield _found("O28", f"{where}.{fields[0]}", "a field that this server does not know")
     if dialect == "deepseek-r1" and fields:
         yield _found("O21", f"{where}.{fields[0]}", "reasoning is sent back")

@@ -162,13 +162,11 @@ RULES = table(
     ),
     Rule(
         "O27",
-        "Gemini's OpenAI layer wants extra_content.google.thought_signature on its calls",
+        "Gemini's OpenAI layer, from Gemini 3 on, wants extra_content.google.thought_signature on the first call",
         "see G10",
-        "use the target gemini",
+        "its own where Gemini made the call in this format, else the dummy on a message's first call",
         "ai.google.dev/gemini-api/docs/thought-signatures",
         "D",
-        Judged.NEVER,
-        "this renderer has no dialect for that layer",
     ),
     Rule(
         "O28",

@@ -33,9 +33,27 @@ MODELS: dict[str, list[str | None]] = {
         None,
     ],
     "anthropic": ["claude-opus-4-5", "claude-opus-5-5", "big", None],
+    "bedrock": [
+        "anthropic.claude-sonnet-4-5-v1:0",
+        "us.anthropic.claude-opus-5-5-v1:0",
+        "meta.llama4-maverick-17b-instruct-v1:0",
+        "amazon.nova-pro-v1:0",
+        "writer.palmyra-x5-v1:0",
+        "big",
+        None,
+    ],
     "gemini": ["gemini-3-pro", "gemini-2.5-flash", None],
     "mistral": ["mistral-large-latest", None],
-    "openai-chat": ["gpt-4.1", "gpt-5.4", "deepseek-flash", "kimi-k2-thinking", "glm-5", "minimax-m3", "gemini-3-pro", None],
+    "openai-chat": [
+        "gpt-4.1",
+        "gpt-5.4",
+        "deepseek-flash",
+        "kimi-k2-thinking",
+        "glm-5",
+        "minimax-m3",
+        "gemini-3-pro",
+        None,
+    ],
     "openai-responses": ["gpt-5.4", "gpt-4.1", None],
     "pydantic-ai": ["claude-opus-4-5", "gpt-5.4", "gemini-3-pro", "deepseek-flash", "big", None],
 }
@@ -65,7 +83,7 @@ def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
         optional["thinking"] = st.just({"type": "enabled", "budget_tokens": 9})
     if provider == "openai-responses":
         optional["stored"] = st.booleans()
-    if provider == "anthropic":
+    if provider in ("anthropic", "bedrock"):
         optional["thinking"] = st.sampled_from([{"type": "enabled", "budget_tokens": 9}, {"type": "adaptive"}])
     return st.fixed_dictionaries(
         {
@@ -95,7 +113,7 @@ def judged(records: Sequence[RecordedEvent], target: Any, chosen: Options) -> Re
     return found
 
 
-PAIRING = frozenset({"A1", "O1", "M2", "R1", "R4", "G1", "V1", "P1"})
+PAIRING = frozenset({"A1", "B1", "B8", "O1", "M2", "R1", "R4", "G1", "V1", "P1"})
 
 
 def test_every_target_has_a_judge() -> None:

@@ -132,7 +132,7 @@ def turn_of(provider: str, model: str) -> list[dict[str, Any]]:
     [
         ("plain", None), ("deepseek", "reasoning_content"), ("deepseek-r1", None), ("glm", "reasoning_content"),
         ("kimi", "reasoning_content"), ("mimo", "reasoning_content"), ("minimax", "reasoning_content"),
-        ("mistral", None), ("reasoning", "reasoning"),
+        ("mistral", None), ("reasoning", "reasoning"), ("gemini", None),
     ],
 )  # fmt: skip
 def test_reasoning_goes_back_where_a_dialect_has_a_field_for_it(dialect: str, field: str | None) -> None:
@@ -243,6 +243,30 @@ def test_structured_reasoning_goes_back_whole_where_the_dialect_has_it() -> None
     assert found.messages[1]["reasoning_details"] == details
     for other in ({"model": "another"}, {"dialect": "plain"}, {"rung": "no-thinking"}):
         assert "signature" not in str(replay(records(history), "c", {**target, **other}).request)
+
+
+def test_geminis_signatures_go_back_on_their_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    def signed(signature: str) -> dict[str, Any]:
+        return {"extra_content": {"google": {"thought_signature": signature}}}
+
+    begin = start("s1", provider="google", api="openai-completions", model="gemini-3-pro")
+    made = call("s1", "c1", provider_metadata=signed("c2ln"))
+    history = [user("q"), begin, made, call("s1", "c2"), result("c1"), result("c2")]
+    both = [{**called("c1"), **signed("c2ln")}, called("c2")]
+    assert answer(*history, model="gemini-3-pro").messages[1]["tool_calls"] == both
+
+    plain = [called("c1"), called("c2")]
+    assert answer(*history, model="gemini-2.5-flash").messages[1]["tool_calls"] == plain
+    dummy = signed("skip_thought_signature_validator")
+    for other in ({"model": "gemini-3-flash"}, {"model": "gemini-3-pro", "rung": "no-thinking"}):
+        found = answer(*history, **other)
+        assert found.messages[1]["tool_calls"] == [{**called("c1"), **dummy}, called("c2")]
+        assert "signature_dummy" in codes(found)
+
+    monkeypatch.setattr(openai_chat.ChatWriting, "_signed", lambda *_: {})
+    target = {"provider": "openai-chat", "model": "gemini-3-pro"}
+    found = replay(records(history), "c", target)
+    assert [one.rule for one in violations(target, found.request)] == ["O27"]
 
 
 @pytest.mark.parametrize("choice", ["auto", {"type": "any"}, 7])

@@ -20,6 +20,12 @@ def call(**more: Any) -> Message:
     return {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": function}]}
 
 
+def signed(signature: str = "c2ln") -> Message:
+    message = a("x", "1")
+    message["tool_calls"][0]["extra_content"] = {"google": {"thought_signature": signature}}
+    return message
+
+
 IMAGE = {"type": "image_url", "image_url": {"url": "https://a.example/x.png"}}
 BAD: list[tuple[str, str, list[Message]]] = [
     ("O1", "plain", [u(), a(None, "1"), u()]),
@@ -49,6 +55,10 @@ BAD: list[tuple[str, str, list[Message]]] = [
     ("O22", "kimi", [u(), a("x", "1"), t("1")]),
     ("O23", "mimo", [u(), a("x", "1"), t("1")]),
     ("O26", "glm", [u(), a("x", reasoning_content="hm", reasoning="hm"), u()]),
+    ("O27", "gemini", [u(), a("x", "1"), t("1")]),
+    ("O27", "gemini", [u(), signed(), t("1"), a("x", "1"), t("1")]),
+    ("O6", "plain", [u(), signed(), t("1")]),
+    ("O28", "gemini", [u(), a("x", reasoning_content="hm"), u()]),
     ("O28", "plain", [u(), a("x", reasoning_content="hm"), u()]),
     ("O28", "mistral", [u(), a("x", reasoning="hm"), u()]),
     ("X5", "plain", [u(), a("x")]),
@@ -66,11 +76,14 @@ GOOD: list[tuple[str, list[Message]]] = [
     ("kimi", [u(), a("x", "1", reasoning_content=""), t("1")]),
     ("kimi", [u(), a("x"), u()]),
     ("glm", [u(), a("x", reasoning_content="hm"), u()]),
+    ("gemini", [u(), signed(), t("1"), signed("skip_thought_signature_validator"), t("1")]),
+    ("gemini", [u(), a("x", "1"), t("1"), u()]),
 ]
 
 
 def broken(dialect: str, messages: list[Message], **more: Any) -> list[str]:
-    target = {"provider": "openai-chat", "model": "m", "dialect": dialect}
+    model = "gemini-3-pro" if dialect == "gemini" else "m"
+    target = {"provider": "openai-chat", "model": model, "dialect": dialect}
     return [one.rule for one in violations(target, {"messages": messages}, **more)]
 
 
