@@ -62,6 +62,7 @@ class Step:
         "api",
         "before_compaction",
         "blocks",
+        "compaction",
         "context",
         "finish",
         "indexed",
@@ -98,6 +99,7 @@ class Step:
         self.state_invalid = False  # there was one that it cannot use: send plain content
         self.replaced_by: list[RecordedEvent] | None = None  # the retries and errors that name it
         self.context: RecordedEvent | None = None  # the last `context` event before it began
+        self.compaction: RecordedEvent | None = None  # one that it gave and only its provider can read
         self.seam: RecordedEvent | None = None  # the last note of a fallback: another model goes on from there
 
     @property
@@ -281,10 +283,10 @@ class Entry:
     call told as text (`replay.ladder`).
 
     `parts` are neutral parts. `record` is the user or system message, the result, or the compaction; `turn_id`
-    may be None for a system message or a summary.
+    may be None for a system message or a summary. `step` is the one that gave the summary, where one did.
     """
 
-    __slots__ = ("kind", "parts", "record", "turn_id", "version")
+    __slots__ = ("kind", "parts", "record", "step", "turn_id", "version")
 
     def __init__(self, kind: EntryKind, record: RecordedEvent, parts: list[JsonObject]) -> None:
         self.kind = kind
@@ -292,6 +294,7 @@ class Entry:
         self.version = record.version
         self.turn_id = record.turn_id
         self.parts = parts
+        self.step: Step | None = None
 
     @property
     def versions(self) -> list[int]:

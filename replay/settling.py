@@ -60,7 +60,9 @@ class Settling:
         items = self.items
         if self.compaction is not None:
             summary = text_part(_compaction(self.compaction).summary)
-            items.append(Entry("summary", self.compaction, [summary]))
+            entry = Entry("summary", self.compaction, [summary])
+            entry.step = self._step_of(self.compaction)
+            items.append(entry)
         for item in reading.items:
             if isinstance(item, Step):
                 if self._step(item):
@@ -105,6 +107,9 @@ class Settling:
                 break
             elif event.provider_metadata:
                 self.opaque.append(record)
+                step = self._step_of(record)
+                if step is not None and step.compaction is None:
+                    step.compaction = record
             else:
                 said.append(diagnostic("empty_text_skipped", record))
         self.opaque.reverse()
@@ -120,10 +125,12 @@ class Settling:
                 code = "retracted_skipped" if gone(record) else "unmatched_tool_result"
                 say(code, record, tool_call_id=result_of(record).tool_call_id)
         for record in self._reading.retry_ignored:
-            turn = self._reading.turns.get(record.turn_id or "")
-            step = turn.named.get(record.step_id or "") if turn is not None else None
-            if record.version > cut and not gone(record, step):
+            if record.version > cut and not gone(record, self._step_of(record)):
                 say("retry_ignored", record, retry_of=getattr(record.event, "retry_of", None))
+
+    def _step_of(self, record: RecordedEvent) -> Step | None:
+        turn = self._reading.turns.get(record.turn_id or "")
+        return turn.named.get(record.step_id or "") if turn is not None else None
 
     def _stays(self, entry: Entry, cut: int) -> bool:
         """True for a user or system message that is sent, without its empty text (rule 8)."""

@@ -18,7 +18,9 @@ from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.anthropic_blocks import content_blocks, result_content
-from replay.providers.anthropic_settings import settings
+from replay.providers.anthropic_given import caller, citations, compaction, toolset
+from replay.providers.anthropic_seams import declined, is_before
+from replay.providers.anthropic_settings import MAX_MESSAGES, bound, settings
 from replay.providers.anthropic_thinking import PROVIDERS, THINKING, ThinkingGate, Verdict, in_force
 from replay.providers.anthropic_tools import NAME_LIMIT, HostedTools, tool_definitions
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
@@ -55,7 +57,9 @@ class _Writing(Noting):
         self._names = Names(NAME_LIMIT)
         self._tool_names: dict[str, str] = {}
         self._model = model_of(plan.items, target, PROVIDERS)
-        self._gate = ThinkingGate(target, self._model)
+        self._thinking = bound(target.thinking, settings_in(plan.context), self._note)
+        binding = None if self._thinking is None else self._thinking.get("block_binding")
+        self._gate = ThinkingGate(target, self._model, (plan.context_record,), binding)
         self._tools = tool_definitions((plan.context or {}).get("tools"), self._names, self._note)
         self._hosted = HostedTools(target.provider, self._tools, messages)
 
@@ -73,9 +77,9 @@ class _Writing(Noting):
         extra: JsonObject = {} if self._model is None else {"model": self._model}
         if self._tools:
             extra["tools"] = list(self._tools)
-        if self._target.thinking is not None:
-            extra["thinking"] = in_force(self._target.thinking, self._written.messages)
-            if extra["thinking"] != self._target.thinking:
+        if self._thinking is not None:
+            extra["thinking"] = in_force(self._thinking, self._written.messages)
+            if extra["thinking"] != self._thinking:
                 self._note("thinking_off")
         recorded = settings_in(self._plan.context)
         extra |= settings(recorded, extra.get("thinking"), self._tools, self._names, self._gate.binds)
@@ -95,7 +99,12 @@ class _Writing(Noting):
     def _write_entry(self, entry: Entry, message: Message) -> None:
         self._record, self._step_id = entry.record, None
         if entry.kind == "summary":
-            self._gate.compacted()
+            giver = entry.step
+            block = compaction(entry.record) if giver is not None and self._gate.is_own(giver) else None
+            self._gate.compacted(*(() if block is None else (giver, entry.version)))
+            if block is not None:
+                self._written.add("assistant", [block], [entry])
+                return
         blocks = content_blocks(message.parts, self._note)
         if not blocks:
             return
@@ -128,6 +137,10 @@ class _Writing(Noting):
                 behind_origins += [origin] * len(moved)
             if origin.is_error:
                 block["is_error"] = True
+            if origin.call.event.provider_metadata is not None and self._gate.is_own(origin.call.step):
+                name = toolset(origin.call)
+                if name is not None:
+                    block["toolset_name"] = name
             blocks.append(block)
             origins.append(origin)
         if behind:
@@ -150,16 +163,27 @@ class _Writing(Noting):
         origins: list[Origin | None] = []
         left_out: list[Block] = []
         thinkings: list[tuple[int, Thinking]] = []
+        refused = declined(step, PROVIDERS)
+        opaque = self._compaction(step)
         for part, origin in zip(message.parts, cast("Sequence[Block]", message.origins), strict=True):
-            if isinstance(origin, Thinking):
+            if opaque is not None and is_before(opaque.record, origin):
+                self._put_compaction(opaque, blocks, origins)
+                opaque = None
+            if origin in refused:
+                self._record = origin.record
+                self._note("refused_block_skipped")
+                left_out.append(origin)
+                if isinstance(origin, Thinking):
+                    self._gate.close(origin)
+            elif isinstance(origin, Thinking):
                 thinkings.append((len(blocks), origin))
-                continue
-            block = self._block(part, origin, at)
-            if block is None:
+            elif (block := self._block(part, origin, at)) is None:
                 left_out.append(origin)
             else:
                 blocks.append(block)
                 origins.append(origin)
+        if opaque is not None:
+            self._put_compaction(opaque, blocks, origins)
         if thinkings:
             self._write_thinking_step(step, blocks, origins, thinkings, left_out)
         elif blocks:
@@ -204,6 +228,19 @@ class _Writing(Noting):
             self._write_assistant(blocks, origins)
         self._held, self._held_whole = held[::-1], not blocks
 
+    def _compaction(self, step: Step) -> Entry | None:
+        """The compaction that a step gave and only its provider reads, where it may stand amid the history."""
+        if step.compaction is None or not self._gate.is_own(step):
+            return None
+        block = compaction(step.compaction)
+        if block is None or "signature" in block or block.get("content"):
+            return None
+        return Entry("summary", step.compaction, [block])
+
+    def _put_compaction(self, entry: Entry, blocks: list[JsonObject], origins: list[Origin | None]) -> None:
+        blocks += entry.parts
+        origins.append(entry)
+
     def _block(self, part: JsonObject, origin: Block, at: int) -> JsonObject | None:
         """A text, a call or a provider-executed block as this format spells it; None where it is left out."""
         if isinstance(origin, Call):
@@ -215,10 +252,10 @@ class _Writing(Noting):
         else:
             text = part["text"]
             if isinstance(text, str) and not is_blank(text):
-                if text.isascii():
-                    return part
-                self._record = origin.record
-                return text_part(sendable_text(text, self._note))
+                if not text.isascii():
+                    self._record = origin.record
+                    part = text_part(sendable_text(text, self._note))
+                return part if origin.event.provider_metadata is None else self._cited(part, origin)
             self._record = origin.record
             self._note("blank_text_skipped")
             return None
@@ -226,6 +263,30 @@ class _Writing(Noting):
             self._record = origin.record
             self._note("hosted_block_skipped", reason=block)
             return None
+        return self._called(block, origin) if isinstance(origin, Call) else block
+
+    def _cited(self, part: JsonObject, origin: Block) -> JsonObject:
+        """A text with the citations that go back with it."""
+        own = self._gate.is_own(origin.step)
+        kept, lost = citations(origin, self._hosted.urls if own else ())
+        if lost:
+            self._record = origin.record
+            self._note("citations_skipped", count=lost)
+        return {**part, "citations": cast(Json, kept)} if kept else part
+
+    def _called(self, block: JsonObject, call: Call) -> JsonObject:
+        """A call with what its provider said of it: who made it and of which toolset it is."""
+        if call.event.provider_metadata is None or not self._gate.is_own(call.step):
+            return block
+        made = caller(call, self._hosted.ids)
+        if isinstance(made, str):
+            self._record = call.record
+            self._note("caller_skipped", reason=made)
+        elif made is not None:
+            block["caller"] = made
+        name = toolset(call)
+        if name is not None and not call.hosted:
+            block["toolset_name"] = name
         return block
 
     def _call(self, call: Call) -> JsonObject:
@@ -244,7 +305,7 @@ class _Writing(Noting):
         if not isinstance(args, dict) or not is_clean(args):
             self._record = call.record
             args = input_object(args, self._note)
-        return {"type": "tool_use", "id": sent, "name": name, "input": args}
+        return self._called({"type": "tool_use", "id": sent, "name": name, "input": args}, call)
 
     def _write_assistant(self, blocks: list[JsonObject], origins: list[Origin | None]) -> None:
         if not self._written.messages:
@@ -263,7 +324,11 @@ class _Writing(Noting):
     def _refusal(self) -> bool | None:
         """False when nothing can be answered (A9); None leaves the answer to the plan."""
         role, step = self._written.role, self._last_step
-        if role == "user":
+        if len(self._written.messages) > MAX_MESSAGES:
+            self._record = None
+            self._note("too_many_messages", count=len(self._written.messages))
+            return False
+        if role == "user" or (role == "assistant" and self._written.content[-1]["type"] == "compaction"):
             return None
         if step is not None:
             if role == "assistant" and step.finish_reason == "pause_turn":

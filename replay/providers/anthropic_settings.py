@@ -3,8 +3,34 @@
 from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
+from replay.providers.content import Report
 from replay.providers.names import Names
 from replay.providers.settings import counts, numbers
+
+MAX_MESSAGES = 100_000
+"""What one request may hold (A44)."""
+_BEHAVIORS = ("error", "drop_block")
+
+
+def bound(thinking: JsonObject | None, recorded: JsonObject, report: Report) -> JsonObject | None:
+    """The thinking configuration with the block binding that it may have (A16): beside adaptive thinking only.
+
+    One that the session's recorded `settings` hold stays with it: the provider keeps none.
+    """
+    if thinking is None:
+        return None
+    asked = thinking.get("block_binding")
+    config = {key: value for key, value in thinking.items() if key != "block_binding"}
+    if asked is None and thinking.get("type") == "adaptive":
+        kept = recorded.get("thinking")
+        asked = kept.get("block_binding") if isinstance(kept, dict) else None
+    if asked is None:
+        return config
+    behavior = asked.get("prefix_mismatch_behavior") if isinstance(asked, dict) else None
+    if thinking.get("type") != "adaptive" or behavior not in _BEHAVIORS:
+        report("block_binding_skipped")
+        return config
+    return {**config, "block_binding": {"prefix_mismatch_behavior": behavior}}
 
 
 def settings(

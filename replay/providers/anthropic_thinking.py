@@ -10,9 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ledger.events import JsonObject
+from ledger.events import Context, Json, JsonObject
+from ledger.recorded import RecordedEvent
 from replay.items import Block, Step, Thinking
 from replay.options import Target
+from replay.parts import canonical
 from replay.providers.merging import blocks_of
 from replay.providers.ownership import Ownership
 from replay.providers.wire_text import is_clean
@@ -24,6 +26,8 @@ APIS = frozenset({"messages", "anthropic-messages", "anthropic.messages"})
 THINKING = ("thinking", "redacted_thinking")
 _MODEL = re.compile(r"claude-(?:(?:instant|opus|sonnet|haiku|fable|mythos)-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?")
 _FIRST_BOUND = (5, 1)
+_READS: dict[str, tuple[str, ...]] = {"claude-fable-5-1": ("claude-opus-5", "claude-opus-5-5")}
+"""Whose thinking a model reads beside its own (A14)."""
 
 
 def binds_prefix(target: Target) -> bool:
@@ -46,13 +50,29 @@ class Verdict(NamedTuple):
 
 
 class ThinkingGate:
-    """Decides step by step; `closed_since` is the version of the block after which no more thinking is sent."""
+    """Decides step by step; `closed_since` is the version of the block after which no more thinking is sent.
 
-    def __init__(self, target: Target, model: str | None) -> None:
+    `in_force` holds the context that the request has, where it is to be compared with those of the steps;
+    `binding` is the request's own `block_binding`.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        model: str | None,
+        in_force: tuple[RecordedEvent | None] | None = None,
+        binding: Json = None,
+    ) -> None:
         self.model = model
         self.binds = binds_prefix(target)
+        self._context = in_force[0] if in_force is not None else None
+        self._as_now: dict[int, bool] = {}  # by the version of a context: whether it gives what is given now
+        self._giver: Step | None = None  # of the compaction that stands first as its own block
+        self._given_at = 0
+        asked = isinstance(binding, dict) and binding.get("prefix_mismatch_behavior") == "drop_block"
+        self._compares = in_force is not None and self.binds and not asked
         self.manual = target.thinking is not None and target.thinking.get("type") == "enabled"
-        self._ownership = Ownership(target, model, PROVIDERS, APIS)
+        self._ownership = Ownership(target, model, PROVIDERS, APIS, _READS.get(model or "", ()))
         self._closed_since: int | None = None
 
     def new_turn(self) -> None:
@@ -60,20 +80,49 @@ class ThinkingGate:
         if not self.binds:
             self._closed_since = None
 
-    def compacted(self) -> None:
-        """A summary stands in place of the history: thinking after it was made after it."""
+    def compacted(self, giver: Step | None = None, given_at: int = 0) -> None:
+        """A summary stands in place of the history: thinking after it was made after it.
+
+        `giver` is the step that gave it at `given_at`, where the provider's own block stands there.
+        """
         self._closed_since = None
+        self._giver, self._given_at = giver, given_at
+
+    def close(self, block: Block) -> None:
+        """Thinking is left out for another reason: the first of it closes the way."""
+        if self._closed_since is None and self.is_own(block.step):
+            self._closed_since = block.version
+
+    def is_own(self, step: Step) -> bool:
+        """True when what the provider gave with a step may go back."""
+        return self._ownership.foreign(step) is None
+
+    def _is_elsewhere(self, step: Step) -> bool:
+        """True when a step was made with another system prompt or other tools than the request has (A12)."""
+        if not self._compares or step.context is self._context:
+            return False
+        made = 0 if step.context is None else step.context.version
+        if made not in self._as_now:
+            self._as_now[made] = _prefix(step.context) == _prefix(self._context)
+        return not self._as_now[made]
+
+    def _is_cut_off(self, block: Thinking) -> bool:
+        """True for bound thinking from before a compaction: what it was bound to is gone."""
+        step = block.step
+        if not (self.binds and step.before_compaction):
+            return False
+        return step is not self._giver or block.version < self._given_at
 
     def plainly(self, step: Step, block: Thinking) -> JsonObject | None:
         """The usual case of `admits`, told at once: the target's own signed block, alone in its step."""
         event = block.event
         if (
-            step.model != self.model
-            or self.manual
+            self.manual
             or self._closed_since is not None
             or not event.signature
             or event.redacted_data
             or step.before_compaction
+            or (self._compares and step.context is not self._context)
             or step.state_invalid
             or block.entry is not None
             or not (event.text.isascii() and event.signature.isascii())
@@ -128,7 +177,7 @@ class ThinkingGate:
         left_out: Sequence[Block],
         led: bool | None,
     ) -> Verdict:
-        if step.before_compaction and self.binds:
+        if self._is_cut_off(block):
             return Verdict(None, "thinking_suffix_skipped", {"reason": "before a compaction"})
         if self._closed_since is not None and self._closed_since != block.version:
             return Verdict(None, "thinking_suffix_skipped", {"since": self._closed_since})
@@ -140,6 +189,9 @@ class ThinkingGate:
         wire = _wire(block)
         if wire is None:
             return Verdict(None, "unsigned_thinking_skipped", {})
+        if self._is_elsewhere(step):
+            self._closed_since = block.version
+            return Verdict(None, "thinking_context_skipped", {})
         misplaced = self._misplaced(step, block, before, left_out, led)
         if misplaced is not None:
             self._closed_since = block.version
@@ -168,6 +220,12 @@ class ThinkingGate:
         if any(index is not None and first < index < last for index in missing):
             return "a block before it is left out"
         return None
+
+
+def _prefix(record: RecordedEvent | None) -> str:
+    """What stands before the messages, as far as thinking is bound to it."""
+    event = record.event if record is not None else None
+    return canonical([event.system, event.tools] if isinstance(event, Context) else [None, None])
 
 
 def _wire(block: Thinking) -> JsonObject | None:

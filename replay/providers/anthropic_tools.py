@@ -70,6 +70,8 @@ class HostedTools:
         self._declared = [kind for tool in tools if isinstance(kind := tool.get("type"), str)]
         self._messages = messages
         self._sent: dict[Call, str] = {}
+        self.ids: set[str] = set()  # of the calls that are in the request
+        self.urls: set[str] = set()  # of the search results that are
 
     def call(self, call: Call, at: int) -> JsonObject | str:
         """The block for a call of message `at`, or why it is left out."""
@@ -87,11 +89,16 @@ class HostedTools:
             if not self._reached(call.hosted_result, at):
                 return "its result is not in the same turn"
         self._sent[call] = call.id
+        self.ids.add(call.id)
         return {"type": "server_tool_use", "id": call.id, "name": name, "input": call.event.args}
 
     def result(self, result: HostedResult) -> JsonObject | str:
         """The block for a result, or why it is left out."""
-        return self._result(result) if result.call in self._sent else "its call is left out"
+        block = self._result(result) if result.call in self._sent else "its call is left out"
+        hits = block.get("content") if isinstance(block, dict) else None
+        if isinstance(hits, list):
+            self.urls |= {str(hit["url"]) for hit in hits if isinstance(hit, dict)}
+        return block
 
     def _refused(self, call: Call, name: str) -> str | None:
         if call.step.provider != self._provider:

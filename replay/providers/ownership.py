@@ -12,12 +12,19 @@ class Ownership:
 
     `providers` and `apis` are the names under which runtimes record the target's provider and wire format.
     A step that does not say its api has any of them; one that does not say its account is nobody else's.
+    `readable` are models whose data the target's model reads beside its own.
     """
 
     def __init__(
-        self, target: Target, model: str | None, providers: Collection[str], apis: Collection[str]
+        self,
+        target: Target,
+        model: str | None,
+        providers: Collection[str],
+        apis: Collection[str],
+        readable: Collection[str] = (),
     ) -> None:
         self.model = model
+        self._readable = frozenset(readable)
         self._target = target
         self._providers = frozenset(providers)
         self._own: dict[tuple[str | None, ...], bool] = {}  # by maker: a history has few
@@ -44,7 +51,7 @@ class Ownership:
         known = (
             step.provider in self._providers
             and self.model is not None
-            and step.model == self.model
+            and (step.model == self.model or step.model in self._readable)
             and (step.api is None or step.api in self._apis)
             and (step.account is None or target.account is None or step.account == target.account)
         )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import anthropic.types as vendor
+import anthropic.types.beta as vendor_beta
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import get_type_hints, is_typeddict
 
@@ -26,6 +27,7 @@ _PARAMS = {
     "web_search_tool_result": vendor.WebSearchToolResultBlockParam,
     "web_fetch_tool_result": vendor.WebFetchToolResultBlockParam,
     "web_search_result": vendor.WebSearchResultBlockParam,
+    "compaction": vendor_beta.BetaCompactionBlockParam,
 }
 _ROLES = {
     "user": frozenset({"text", "image", "document", "tool_result"}),

@@ -85,6 +85,14 @@ MENDS = {
     "A40": "test_cache_points_are_not_carried_over",
     "A41": "test_a_tool_name_that_the_provider_refuses_is_renamed_like_its_definition",
     "S1": "test_lone_surrogates_are_replaced_everywhere",
+    "A12": "test_bound_thinking_of_another_context_is_left_out_and_all_after_it",
+    "A14": "test_a_model_reads_the_thinking_of_those_that_the_table_names",
+    "A16": "test_a_binding_stands_beside_adaptive_thinking_only",
+    "A37": "test_what_stands_before_a_seam_is_left_out_with_all_thinking_of_the_step",
+    "A38": "test_a_compaction_goes_back_to_its_maker_as_its_own_block",
+    "A42": "test_web_citations_go_back_with_their_results",
+    "A43": "test_a_toolset_and_a_direct_caller_are_kept",
+    "A44": "test_more_messages_than_the_provider_takes_are_not_sendable",
     "A15": "test_a_system_message_amid_the_history_is_tagged_user_text",
     "A17": "test_signed_and_redacted_thinking_goes_back_as_it_came",
     "A28": "test_signed_and_redacted_thinking_goes_back_as_it_came",
@@ -130,7 +138,7 @@ Targets so far: {targets}. A later one is a rule table in `replay/providers/rule
 
 This page is made from the tables; tests in the last column are in `tests/unit/replay/providers`: rows of
 `test_anthropic_rules.py` (`test_openai_chat_rules.py`), and the mend's own test in `test_anthropic_render.py`
-or `test_anthropic_settings.py`
+or `test_anthropic_settings.py` or `test_anthropic_special.py`
 (`test_openai_chat_render.py`); `test_mistral.py` has both. A mend that is switched off is one of the renderer's
 that a test takes out, and the judge (or the test) then finds that rule broken.
 

@@ -728,10 +728,10 @@ def test_every_part_names_the_events_that_it_was_made_from() -> None:
 
 
 def test_every_code_of_the_renderer_is_met_here() -> None:
-    source = ast.parse(Path(__file__).read_bytes())
-    met = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant)}
+    sources = [ast.parse(path.read_bytes()) for path in Path(__file__).parent.glob("test_*.py")]
+    met = {node.value for one in sources for node in ast.walk(one) if isinstance(node, ast.Constant)}
     added = set(SEVERITY) & set(re.findall(r'"([a-z_]+)"', inspect.getsource(renderer_codes)))
-    assert len(added) == 20
+    assert len(added) >= 27
     assert added <= met
 
 
