@@ -131,7 +131,7 @@ register(
     _code(
         "thinking_tail_skipped",
         "info",
-        "Thinking at the end of a step is left out: another step follows it directly, or nothing does.",
+        "Thinking at the end of a step, or right before what is left out of it, is left out.",
         "Nothing.",
     ),
     _code(

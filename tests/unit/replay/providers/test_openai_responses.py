@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ledger.admission import parse_event
 from ledger.intake.openai_responses.stream import make
@@ -14,6 +16,7 @@ from ledger.intake.stream import events_of_stream
 from ledger.recorded import RecordedEvent
 from replay import Options, Result, replay
 from replay.providers import openai_responses, openai_responses_items, openai_responses_units
+from replay.providers.judges.openai_responses_shape import _KEYS, _OTHERS
 from replay.providers.openai_responses_items import output_item
 from replay.providers.rules import Judged
 from replay.providers.rules.openai_responses import RULES
@@ -148,6 +151,31 @@ def test_the_start_of_a_conversation_may_be_open() -> None:
 @pytest.mark.parametrize("given", [{}, {"input": 3}, {"input": [3, None, {}]}, {"input": [u()], "tools": 3}])
 def test_anything_can_be_judged(given: dict[str, Any]) -> None:
     assert violations("openai-responses", given)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 3) | st.sampled_from(["", "x", "rs_1", "user", "\ud800"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "text", "id"]), inner),
+    max_leaves=8,
+)
+any_item = st.fixed_dictionaries(
+    {"type": st.sampled_from([*_KEYS, *_OTHERS, "bogus"]) | values},
+    optional=dict.fromkeys(
+        ["role", "content", "id", "call_id", "summary", "output", "arguments", "input", "name", "phase",
+         "encrypted_content", "status"],
+        values,
+    ),
+)  # fmt: skip
+
+
+@given(
+    items=st.lists(any_item | values, max_size=5) | values,
+    beside=st.fixed_dictionaries({}, optional=dict.fromkeys(["store", "tools", "conversation"], values)),
+    sendable=st.booleans(),
+)
+def test_whatever_stands_in_a_request_is_judged(items: Any, beside: Item, sendable: bool) -> None:
+    found = violations(STATELESS, {**beside, "input": items}, sendable=sendable, original=[[{"id": "rs_1"}]])
+    assert all(one.rule in RULES and one.where for one in found)
 
 
 # -- the renderer
@@ -584,6 +612,11 @@ MENDS: list[tuple[Any, str, Any, str]] = [
     (openai_responses, "sendable_text", _same, "S1"),
     (openai_responses.ResponsesWriting, "_drop", lambda self, unit, _: self._flush(unit), "R4"),
     (openai_responses, "output_item", lambda *it: output_item(*it[:3], False, it[4]), "R3"),
+    (openai_responses.ResponsesWriting, "_results", lambda *_: None, "R1"),
+    (openai_responses, "reasoning_item", lambda *_: {"type": "reasoning", "encrypted_content": "x"}, "R10"),
+    (openai_responses, "user_part", lambda *_: {"type": "output_text", "text": "x"}, "R14"),
+    (openai_responses, "call_item", lambda _, sent, *__: c(sent, status="incomplete"), "R16"),
+    (openai_responses.Names, "sent", lambda _, name: name, "S2"),
 ]
 
 
