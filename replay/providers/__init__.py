@@ -5,12 +5,22 @@ module here and its line below.
 """
 
 from replay import render as _render
-from replay.providers import ai_sdk, anthropic, gemini, mistral, openai_chat, openai_responses, pydantic_ai
+from replay.providers import (
+    ai_sdk,
+    anthropic,
+    bedrock,
+    gemini,
+    mistral,
+    openai_chat,
+    openai_responses,
+    pydantic_ai,
+)
 from replay.providers.anthropic_thinking import APIS, PROVIDERS
 from replay.providers.violations import Violation, violations
 
 _render.register("ai-sdk", ai_sdk.render)
 _render.register("anthropic", anthropic.render, APIS, PROVIDERS)
+_render.register("bedrock", bedrock.render, bedrock.APIS, bedrock.PROVIDERS)
 _render.register(
     "gemini",
     gemini.render,

@@ -12,6 +12,7 @@ from replay.options import Target
 from replay.providers.judges import Violation
 from replay.providers.judges.ai_sdk import judge as judge_ai_sdk
 from replay.providers.judges.anthropic import judge as judge_anthropic
+from replay.providers.judges.bedrock import judge as judge_bedrock
 from replay.providers.judges.gemini import judge as judge_gemini
 from replay.providers.judges.mistral import judge as judge_mistral
 from replay.providers.judges.openai_chat import judge as judge_openai_chat
@@ -36,6 +37,7 @@ class Judge(Protocol):
 JUDGES: dict[str, Judge] = {
     "ai-sdk": judge_ai_sdk,
     "anthropic": judge_anthropic,
+    "bedrock": judge_bedrock,
     "gemini": judge_gemini,
     "mistral": judge_mistral,
     "openai-chat": judge_openai_chat,

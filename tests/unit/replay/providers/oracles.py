@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.unit.replay.providers.ai_sdk_shapes import ai_sdk_faults
 from tests.unit.replay.providers.anthropic_shapes import shape_faults
+from tests.unit.replay.providers.bedrock_shapes import bedrock_faults
 from tests.unit.replay.providers.gemini_shapes import gemini_faults
 from tests.unit.replay.providers.mistral_validator import mistral_faults
 from tests.unit.replay.providers.openai_chat_shapes import openai_chat_faults
@@ -18,6 +19,7 @@ Oracle = Callable[[Mapping[str, Any]], list[str]]
 ORACLES: dict[str, Oracle] = {
     "ai-sdk": ai_sdk_faults,
     "anthropic": shape_faults,
+    "bedrock": bedrock_faults,
     "gemini": gemini_faults,
     "mistral": mistral_faults,
     "openai-chat": openai_chat_faults,
