@@ -99,8 +99,10 @@ def _sources(block: Block) -> Iterator[JsonObject]:
     for namespace in ("anthropic", "openai", "azure", "google", "vertex", "bedrock"):
         if isinstance(values := told.get(namespace), dict):
             yield values
-    if isinstance(beside := told.get("extra_content"), dict) and isinstance(beside.get("google"), dict):
-        yield beside["google"]  # Gemini's layer of Chat Completions
+    if isinstance(beside := told.get("extra_content"), dict) and isinstance(
+        layer := beside.get("google"), dict
+    ):
+        yield layer  # Gemini's layer of Chat Completions
     if isinstance(own := told.get("pydantic-ai"), dict):
         yield {"id": own.get("id")}
         if isinstance(details := own.get("provider_details"), dict):

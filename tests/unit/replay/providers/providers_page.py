@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from replay.providers.rules import Judged, Rules, mistral, openai_chat, openai_responses
+from replay.providers.rules import Judged, Rules, gemini, mistral, openai_chat, openai_responses
 from replay.providers.rules.anthropic import RULES, UNPROBED
 from replay.providers.rules.page import section
 from replay.render import targets
 from tests.conformance import REPOSITORY
-from tests.unit.replay.providers import test_openai_responses
+from tests.unit.replay.providers import test_gemini, test_openai_responses
 from tests.unit.replay.providers.anthropic_rows import BAD
 from tests.unit.replay.providers.test_mistral import BAD as BAD_MISTRAL
 from tests.unit.replay.providers.test_openai_chat_rules import BAD as BAD_CHAT
@@ -36,9 +36,10 @@ def _tested(title: str, rules: Rules, tests: Any) -> Tested:
 
 
 TESTED = [
+    _tested("Gemini", gemini.RULES, test_gemini),
     _tested("OpenAI Responses", openai_responses.RULES, test_openai_responses),
 ]
-"""The targets whose tests say what they test: rows `BAD` that begin with rule ids, `MENDS` that end with one."""
+"""Targets whose tests say what they test: rows `BAD` that begin with rule ids, `MENDS` that end with one."""
 
 PAGE = REPOSITORY / "docs" / "providers.md"
 
@@ -118,6 +119,7 @@ CHAT_MENDS = {
     **dict.fromkeys(
         ["O21", "O24", "O25", "O26", "O28"], "test_reasoning_goes_back_where_a_dialect_has_a_field_for_it"
     ),
+    "O27": "test_geminis_signatures_go_back_on_their_calls",
     "S1": "test_without_a_mend_the_judge_finds_the_fault",
 }
 
