@@ -26,7 +26,7 @@ from replay.providers.openai_responses_items import (
     text_items,
     user_part,
 )
-from replay.providers.openai_responses_settings import settings_of
+from replay.providers.openai_responses_settings import reasons, settings_of
 from replay.providers.openai_responses_tools import definitions
 from replay.providers.openai_responses_units import ItemIds, Unit
 from replay.providers.ownership import Ownership, model_of
@@ -85,7 +85,7 @@ class ResponsesWriting(Noting):
     def rendered(self) -> Rendered:
         extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
         extra["store"] = bool(self._target.stored)
-        if not self._target.stored:
+        if not self._target.stored and reasons(self._model):
             extra["include"] = ["reasoning.encrypted_content"]
         if self._tools:
             extra["tools"] = list(self._tools)

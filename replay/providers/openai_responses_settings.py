@@ -1,14 +1,23 @@
 """The recorded settings that a request to the Responses API may carry."""
 
+import re
+
 from ledger.events import Json, JsonObject
 from replay.providers.settings import choice_among, counts, numbers, settings_in
 
+# Models without reasoning refuse to be asked for it, also sealed; newer ones than these all have it.
+_PLAIN = re.compile(r"(^|[/:])(gpt-3|gpt-4|chatgpt|gpt-5(\.\d+)?-chat)")
 _LEAST_OUTPUT = 16  # the API refuses less
 _REASONING: dict[str, tuple[str, ...]] = {
     "effort": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
     "summary": ("auto", "concise", "detailed"),
 }
 _VERBOSITY: dict[str, tuple[str, ...]] = {"verbosity": ("low", "medium", "high")}
+
+
+def reasons(model: str | None) -> bool:
+    """Whether a model reasons, by its name: only one that does can be asked for its reasoning, sealed."""
+    return model is None or _PLAIN.search(model) is None
 
 
 def settings_of(context: JsonObject | None, *, tools: bool, native: bool) -> JsonObject:

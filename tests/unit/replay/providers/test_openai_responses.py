@@ -464,6 +464,16 @@ def test_a_compaction_that_cannot_go_back_keeps_the_history(change: Item) -> Non
     assert answer(*events).messages[0] == u("q")
 
 
+@pytest.mark.parametrize(
+    ("model", "asked"),
+    [("gpt-5.4", True), ("o3", True), ("gpt-7-codex", True), ("gpt-4.1-mini", False), ("ft:gpt-4o:acme", False),
+     ("openai/gpt-4o", False), ("gpt-5-chat-latest", False), ("gpt-5.2-chat-latest", False)],
+)  # fmt: skip
+def test_sealed_reasoning_is_asked_of_models_that_reason(model: str, asked: bool) -> None:
+    assert ("include" in answer(user("q"), model=model).extra) == asked
+    assert "include" not in answer(user("q"), **{**STORED, "model": model}).extra
+
+
 def test_custom_tools_are_declared_as_such() -> None:
     grammar = {"type": "grammar", "definition": "start: x", "syntax": "lark"}
     tools = [
@@ -569,6 +579,7 @@ def test_the_settings_of_a_context() -> None:
     }
     native = {"reasoning": {"effort": "xhigh"}, "text": {"verbosity": "low"}}
     assert answer(*used).extra == {**declared, **native}
+    del declared["include"]
     assert answer(*used, model="gpt-4.1").extra == {**declared, "model": "gpt-4.1"}
     chosen = answer(*used, thinking={"effort": "low"})
     assert chosen.extra["reasoning"] == {"effort": "low"}
