@@ -42,7 +42,7 @@ class Target:
     thinking configuration as the provider spells it, None to send none. `binds_prefix` says whether the model
     binds thinking to all that was sent before it (specs/providers.md 1.3); None = by the model's name.
     `account` is the one that sends the request: opaque state that is known to be another's stays out.
-    `dialect` names a variant of the format (`deepseek`, `kimi` … of openai-chat, `v5` … of ai-sdk); None = by
+    `dialect` names a variant of the format (`deepseek`, `gemini` … of openai-chat, `v5` … of ai-sdk); None = by
     the model's name. `stored` says that the provider keeps responses, so that their item ids can be sent.
     """
 
