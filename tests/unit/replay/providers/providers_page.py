@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from replay.providers.rules import Judged, Rules, gemini, mistral, openai_chat, openai_responses
+from replay.providers.rules import Judged, Rules, bedrock, gemini, mistral, openai_chat, openai_responses
 from replay.providers.rules.anthropic import RULES, UNPROBED
 from replay.providers.rules.page import section
 from replay.render import targets
 from tests.conformance import REPOSITORY
-from tests.unit.replay.providers import test_gemini, test_openai_responses
+from tests.unit.replay.providers import test_ai_sdk, test_bedrock, test_gemini, test_openai_responses
 from tests.unit.replay.providers.anthropic_rows import BAD
 from tests.unit.replay.providers.test_mistral import BAD as BAD_MISTRAL
 from tests.unit.replay.providers.test_openai_chat_rules import BAD as BAD_CHAT
@@ -36,8 +36,10 @@ def _tested(title: str, rules: Rules, tests: Any) -> Tested:
 
 
 TESTED = [
+    _tested("Bedrock Converse", bedrock.RULES, test_bedrock),
     _tested("Gemini", gemini.RULES, test_gemini),
     _tested("OpenAI Responses", openai_responses.RULES, test_openai_responses),
+    _tested("Vercel AI SDK (v5 to v7)", ai_sdk.RULES, test_ai_sdk),
 ]
 """Targets whose tests say what they test: rows `BAD` that begin with rule ids, `MENDS` that end with one."""
 
