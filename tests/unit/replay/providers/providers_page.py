@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from replay.providers.rules import Judged, Rules, bedrock, gemini, mistral, openai_chat, openai_responses
+from replay.providers.rules import (
+    Judged,
+    Rules,
+    ai_sdk,
+    bedrock,
+    gemini,
+    mistral,
+    openai_chat,
+    openai_responses,
+)
 from replay.providers.rules.anthropic import RULES, UNPROBED
 from replay.providers.rules.page import section
 from replay.render import targets
