@@ -43,8 +43,8 @@ def _judge(
     model = request.get("modelId")
     maker = _maker(model if isinstance(model, str) else target.model or "")
     messages = request.get("messages")
-    if unknown := set(request) - _KEYS:
-        yield _found("S2", "", f"unknown keys {sorted(unknown)}")
+    for key in sorted(set(request) - _KEYS):
+        yield _found("S2", key, "an unknown key")
     if not isinstance(messages, list):
         yield _found("S2", "messages", "messages is a list")
         return

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from replay import Result, replay
 from replay.providers import bedrock, bedrock_blocks, bedrock_families, bedrock_settings, bedrock_thinking
@@ -173,6 +175,33 @@ def test_reasoning_is_judged_beside_the_responses() -> None:
 )
 def test_anything_can_be_judged(given: Item) -> None:
     assert violations("bedrock", given)
+
+
+NAMES = (
+    "text", "image", "document", "toolUse", "toolResult", "reasoningContent", "reasoningText",
+    "redactedContent",
+    "cachePoint", "toolUseId", "name", "input", "content", "status", "source", "bytes", "format", "signature",
+    "toolSpec", "inputSchema", "json", "tools", "thinking", "type",
+)  # fmt: skip
+anything: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.integers(-1, 3) | st.sampled_from(("", " ", "x", "png", "error", "enabled", "\ud800")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=2),
+    max_leaves=20,
+)
+any_message = st.fixed_dictionaries({"role": st.sampled_from(("user", "assistant")), "content": anything})
+
+
+@given(
+    messages=st.lists(any_message, max_size=3),
+    beside=st.dictionaries(
+        st.sampled_from(("system", "toolConfig", "modelId", "additionalModelRequestFields")), anything
+    ),
+)
+def test_any_content_is_judged(messages: list[Item], beside: Item) -> None:
+    request: Item = {"modelId": CLAUDE, **beside, "messages": messages}
+    for one in violations("bedrock", request, original=[[th()]]):
+        assert one.rule in RULES
+        assert one.where
 
 
 # -- the renderer
