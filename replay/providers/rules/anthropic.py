@@ -348,7 +348,8 @@ RULES = table(
         "sent as tagged user text",
         "platform.claude.com/docs/build-with-claude/mid-conversation-system-messages",
         "C",
-        note="the placement is judged, not whether the model takes the role",
+        note="the placement is judged, not whether the model takes the role; none is written, since one would "
+        "have to move when its step says nothing and a user message follows (X7)",
     ),
     Rule(
         "A40",
