@@ -50,6 +50,10 @@ class Writing(Protocol):
         """The request as it stands; nothing is written afterwards."""
         ...
 
+    def fork(self) -> "Writing":
+        """A copy that goes on apart: what is written to either, or rendered, does not show in the other."""
+        ...
+
 
 def written(writing: Writing, messages: Iterable[Message]) -> Rendered:
     """The request that `writing` makes of all `messages`."""

@@ -30,7 +30,12 @@ from replay.providers.noting import Noting
 from replay.providers.ownership import model_of
 from replay.providers.settings import settings_in
 from replay.providers.wire_text import is_clean
-from replay.render import Rendered
+from replay.render import Rendered, Writing, written
+
+
+def writing(plan: Plan, target: Target) -> Writing:
+    """A request in progress."""
+    return AnthropicWriting(plan, target)
 
 
 def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
@@ -38,17 +43,19 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
 
     `Rendered.extra` holds the request's other keys: `model`, `tools`, `thinking`.
     """
-    return _Writing(plan, messages, target).rendered()
+    return written(writing(plan, target), messages)
 
 
-class _Writing(Noting):
+class AnthropicWriting(Noting):
     """One render in progress."""
 
-    def __init__(self, plan: Plan, messages: Sequence[Message], target: Target) -> None:
+    def __init__(self, plan: Plan, target: Target) -> None:
         super().__init__(plan.context_record)
         self._plan = plan
         self._target = target
-        self._source = messages
+        self._waiting: list[
+            Message
+        ] = []  # one whose hosted call what follows decides, and the results behind it
         self._written = Merged()
         self._held: list[tuple[JsonObject, Thinking]] = []  # thinking at a step's end: what follows decides
         self._held_whole = False  # it is all that its step has
@@ -61,18 +68,38 @@ class _Writing(Noting):
         binding = None if self._thinking is None else self._thinking.get("block_binding")
         self._gate = ThinkingGate(target, self._model, (plan.context_record,), binding)
         self._tools = tool_definitions((plan.context or {}).get("tools"), self._names, self._note)
-        self._hosted = HostedTools(target.provider, self._tools, messages)
+        self._hosted = HostedTools(target.provider, self._tools)
+        self._system = self._prompt(plan)
+
+    def write(self, message: Message) -> None:
+        if self._waiting:
+            if message.role == "tool":
+                self._waiting.append(message)
+                return
+            self._write_waiting(message)
+        if message.role == "assistant" and self._hosted.waits(message):
+            self._waiting.append(message)
+        else:
+            self._put((message,))
+
+    def _write_waiting(self, *behind: Message) -> None:
+        waiting, self._waiting = self._waiting, []
+        for at in range(len(waiting)):
+            self._put((*waiting[at:], *behind))
+
+    def _put(self, following: Sequence[Message]) -> None:
+        """Writes the first of these messages; what is behind it decides about its hosted calls alone."""
+        message = following[0]
+        item = message.item
+        if isinstance(item, Entry):
+            self._write_entry(item, message)
+        elif message.role == "tool":
+            self._write_results(message)
+        else:
+            self._write_step(item, message, following)
 
     def rendered(self) -> Rendered:
-        system = self._system()
-        for at, message in enumerate(self._source):
-            item = message.item
-            if isinstance(item, Entry):
-                self._write_entry(item, message)
-            elif message.role == "tool":
-                self._write_results(message)
-            else:
-                self._write_step(item, message, at)
+        self._write_waiting()
         self._drop_held()
         extra: JsonObject = {} if self._model is None else {"model": self._model}
         if self._tools:
@@ -83,13 +110,13 @@ class _Writing(Noting):
                 self._note("thinking_off")
         recorded = settings_in(self._plan.context)
         extra |= settings(recorded, extra.get("thinking"), self._tools, self._names, self._gate.binds)
-        written = self._written
-        return Rendered(written.messages, system, written.provenance, self._diagnostics, self._refusal(), extra)
+        done = self._written
+        return Rendered(done.messages, self._system, done.provenance, self._diagnostics, self._refusal(), extra)
 
-    def _system(self) -> list[Json]:
+    def _prompt(self, plan: Plan) -> list[Json]:
         """The context's system prompt, then the system messages before the conversation; equal texts once."""
-        texts = system_texts((self._plan.context or {}).get("system"), self._note)
-        for entry in self._plan.system:
+        texts = system_texts((plan.context or {}).get("system"), self._note)
+        for entry in plan.system:
             self._record = entry.record
             texts += system_texts(cast(Json, entry.parts), self._note)
         return [text_part(text) for text in dict.fromkeys(texts)]
@@ -157,7 +184,7 @@ class _Writing(Noting):
 
     # -- assistant side
 
-    def _write_step(self, step: Step, message: Message, at: int) -> None:
+    def _write_step(self, step: Step, message: Message, following: Sequence[Message]) -> None:
         self._step_id, self._last_step = step.step_id, step
         blocks: list[JsonObject] = []
         origins: list[Origin | None] = []
@@ -177,7 +204,7 @@ class _Writing(Noting):
                     self._gate.close(origin)
             elif isinstance(origin, Thinking):
                 thinkings.append((len(blocks), origin))
-            elif (block := self._block(part, origin, at)) is None:
+            elif (block := self._block(part, origin, following)) is None:
                 left_out.append(origin)
             else:
                 blocks.append(block)
@@ -241,12 +268,12 @@ class _Writing(Noting):
         blocks += entry.parts
         origins.append(entry)
 
-    def _block(self, part: JsonObject, origin: Block, at: int) -> JsonObject | None:
+    def _block(self, part: JsonObject, origin: Block, following: Sequence[Message]) -> JsonObject | None:
         """A text, a call or a provider-executed block as this format spells it; None where it is left out."""
         if isinstance(origin, Call):
             if not origin.hosted:
                 return self._call(origin)
-            block = self._hosted.call(origin, at)
+            block = self._hosted.call(origin, following)
         elif isinstance(origin, HostedResult):
             block = self._hosted.result(origin)
         else:

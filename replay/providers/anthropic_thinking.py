@@ -8,6 +8,7 @@ decision looks back only, so that what was once rendered stays (X7).
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 from ledger.events import Context, Json, JsonObject
@@ -74,6 +75,10 @@ class ThinkingGate:
         self.manual = target.thinking is not None and target.thinking.get("type") == "enabled"
         self._ownership = Ownership(target, model, PROVIDERS, APIS, _READS.get(model or "", ()))
         self._closed_since: int | None = None
+
+    def fork(self) -> "ThinkingGate":
+        """A copy that goes on apart; what is known by maker or context holds for both."""
+        return copy(self)
 
     def new_turn(self) -> None:
         """User content came: unless thinking is bound to its prefix, the missing no longer matters."""

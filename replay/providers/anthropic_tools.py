@@ -6,6 +6,7 @@ refer to state of the account (a container, a server), so they are left out, cal
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from typing import cast
 
 from ledger.events import Json, JsonObject
@@ -65,28 +66,43 @@ def _definition(tool: Tool, names: Names) -> JsonObject:
 class HostedTools:
     """Which provider-executed blocks can go back, given the tools that the request declares."""
 
-    def __init__(self, provider: str, tools: Sequence[JsonObject], messages: Sequence[Message]) -> None:
+    def __init__(self, provider: str, tools: Sequence[JsonObject]) -> None:
         self._provider = provider
         self._declared = [kind for tool in tools if isinstance(kind := tool.get("type"), str)]
-        self._messages = messages
         self._sent: dict[Call, str] = {}
         self.ids: set[str] = set()  # of the calls that are in the request
         self.urls: set[str] = set()  # of the search results that are
 
-    def call(self, call: Call, at: int) -> JsonObject | str:
-        """The block for a call of message `at`, or why it is left out."""
+    def waits(self, message: Message) -> bool:
+        """True for a message with a call that only what follows decides about: its result is not beside it."""
+        return any(
+            isinstance(origin, Call)
+            and origin.hosted
+            and (origin.hosted_result is None or origin.hosted_result.step is not origin.step)
+            for origin in message.origins
+        )
+
+    def fork(self) -> "HostedTools":
+        """A copy that goes on apart."""
+        twin = copy(self)
+        twin._sent, twin.ids, twin.urls = dict(self._sent), set(self.ids), set(self.urls)
+        return twin
+
+    def call(self, call: Call, following: Sequence[Message]) -> JsonObject | str:
+        """The block for a call, or why it is left out; `following` are its message and what is known of those
+        behind it, up to the first that holds no results."""
         name = call.event.tool_name
         problem = self._refused(call, name)
         if problem is not None:
             return problem
         if call.hosted_result is None:
             over = call.step.turn.terminal is not None and call.step.finish_reason != "pause_turn"
-            if over or any(message.role != "tool" for message in self._messages[at + 1 :]):
+            if over or any(message.role != "tool" for message in following[1:]):
                 return "it has no result in its turn"
         else:
             if isinstance(result := self._result(call.hosted_result), str):
                 return result
-            if not self._reached(call.hosted_result, at):
+            if not self._reached(call.hosted_result, following):
                 return "its result is not in the same turn"
         self._sent[call] = call.id
         self.ids.add(call.id)
@@ -115,9 +131,9 @@ class HostedTools:
             return "it is not recorded as the provider made it"
         return None
 
-    def _reached(self, result: HostedResult, at: int) -> bool:
+    def _reached(self, result: HostedResult, following: Sequence[Message]) -> bool:
         """True when the result stands in this message or in the next assistant one, results alone between."""
-        for number, message in enumerate(self._messages[at:]):
+        for number, message in enumerate(following):
             if message.role == "assistant":
                 if any(origin is result for origin in message.origins):
                     return True

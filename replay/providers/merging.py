@@ -33,6 +33,17 @@ class Merged:
         self.messages.append({"role": role, self._key: content})  # type: ignore[dict-item]  # list is invariant
         self._origins.append(origins)
 
+    def fork(self) -> "Merged":
+        """A copy that goes on apart: the last message, which may grow, is copied; the others are shared."""
+        twin = Merged(self._key)
+        twin.role = self.role
+        twin.messages, twin._origins = list(self.messages), list(self._origins)
+        twin.content, twin.origins = list(self.content), list(self.origins)
+        if twin.messages:
+            twin.messages[-1] = {**self.messages[-1], self._key: twin.content}  # type: ignore[dict-item]
+            twin._origins[-1] = twin.origins
+        return twin
+
     def first_type(self) -> object:
         """The type of the last message's first block; None without a message."""
         return self.content[0]["type"] if self.content else None

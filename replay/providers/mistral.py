@@ -14,12 +14,17 @@ from replay.plan import Plan
 from replay.providers.names import NineIds
 from replay.providers.openai_chat import ChatWriting
 from replay.providers.openai_dialects import DIALECTS
-from replay.render import Rendered
+from replay.render import Rendered, Writing, written
 
 APIS = frozenset({"mistral-conversations"})
 DIALECT = replace(DIALECTS["mistral"], between=".")
 
 
+def writing(plan: Plan, target: Target) -> Writing:
+    """A request in progress."""
+    return ChatWriting(plan, target, DIALECT, NineIds())
+
+
 def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     """The request for `plan`, whose neutral messages are `messages`; pure and append-only."""
-    return ChatWriting(plan, messages, target, DIALECT, NineIds()).rendered()
+    return written(writing(plan, target), messages)

@@ -9,6 +9,8 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
+from copy import copy
+from typing import Self
 
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
 _FITS = re.compile(r"[A-Za-z0-9_-]+")
@@ -38,6 +40,12 @@ class Renamed:
             self._taken.add(sent)
             self._sent[name] = sent
         return sent
+
+    def fork(self) -> Self:
+        """A copy that goes on apart."""
+        twin = copy(self)
+        twin._sent, twin._taken = dict(self._sent), set(self._taken)
+        return twin
 
     def known(self, name: str) -> str:
         """What a name that was asked for before is sent as."""

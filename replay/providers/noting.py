@@ -1,8 +1,16 @@
 """Diagnostics as a renderer gathers them: about the event and the step that it is at."""
 
+from copy import copy
+from typing import Protocol, Self, runtime_checkable
+
 from ledger.events import Json
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
+
+
+@runtime_checkable
+class _Forkable(Protocol):
+    def fork(self) -> object: ...
 
 
 class Noting:
@@ -12,6 +20,17 @@ class Noting:
         self._diagnostics: list[Diagnostic] = []
         self._record = record
         self._step_id: str | None = None
+
+    def fork(self) -> Self:
+        """A copy that goes on apart: its lists, dicts and sets are copied (references, not what they hold), and
+        what has a `fork` is forked."""
+        twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict | set):
+                setattr(twin, name, value.copy())
+            elif isinstance(value, _Forkable):
+                setattr(twin, name, value.fork())
+        return twin
 
     def _note(self, code: str, **detail: Json) -> None:
         if self._record is None:

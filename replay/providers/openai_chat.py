@@ -29,10 +29,15 @@ from replay.providers.openai_chat_parts import (
 from replay.providers.openai_dialects import Dialect, dialect_of
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.wire_text import cleaned_text
-from replay.render import Rendered
+from replay.render import Rendered, Writing, written
 
 APIS = frozenset({"openai-completions", "openai-chat", "chat", "chat-completions", "openai.chat"})
 ID_LIMIT = NAME_LIMIT = 64
+
+
+def writing(plan: Plan, target: Target) -> Writing:
+    """A request in progress. Raises `BadInput` for a dialect that there is not."""
+    return ChatWriting(plan, target, dialect_of(target), Names(ID_LIMIT))
 
 
 def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
@@ -40,18 +45,15 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
 
     Raises `BadInput` for a dialect that there is not.
     """
-    return ChatWriting(plan, messages, target, dialect_of(target), Names(ID_LIMIT)).rendered()
+    return written(writing(plan, target), messages)
 
 
 class ChatWriting(Noting):
     """One render in progress, in a dialect of the format and with its call ids."""
 
-    def __init__(
-        self, plan: Plan, messages: Sequence[Message], target: Target, dialect: Dialect, ids: Renamed
-    ) -> None:
+    def __init__(self, plan: Plan, target: Target, dialect: Dialect, ids: Renamed) -> None:
         super().__init__(plan.context_record)
-        self._plan = plan
-        self._source = messages
+        self._context = plan.context
         self._dialect = dialect
         self._model = model_of(plan.items, target, dialect.providers)
         self._ownership = Ownership(target, self._model, dialect.providers, APIS)
@@ -60,24 +62,31 @@ class ChatWriting(Noting):
         self._last_step: Step | None = None
         self._ids = ids
         self._names = Names(NAME_LIMIT)
+        self._system = self._prompt(plan)
+        self._tools = definitions((plan.context or {}).get("tools"), self._names, self._note)
+
+    def write(self, message: Message) -> None:
+        item = message.item
+        if isinstance(item, Entry):
+            self._entry(item, message)
+        elif message.role == "tool":
+            self._results(message)
+        else:
+            self._assistant(item, message)
 
     def rendered(self) -> Rendered:
-        system = self._system()
-        tools = definitions((self._plan.context or {}).get("tools"), self._names, self._note)
-        for message in self._source:
-            item = message.item
-            if isinstance(item, Entry):
-                self._entry(item, message)
-            elif message.role == "tool":
-                self._results(message)
-            else:
-                self._assistant(item, message)
         extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
-        if tools:
-            extra["tools"] = list(tools)
-        extra |= settings_of(self._plan.context, tools=bool(tools))
+        if self._tools:
+            extra["tools"] = list(self._tools)
+        extra |= settings_of(self._context, tools=bool(self._tools))
         return Rendered(
-            self._messages, system, self._provenance, self._diagnostics, self._refusal(), extra, system_key=None
+            self._messages,
+            self._system,
+            self._provenance,
+            self._diagnostics,
+            self._refusal(),
+            extra,
+            system_key=None,
         )
 
     def _add(self, message: JsonObject, versions: list[list[int]]) -> None:
@@ -97,13 +106,13 @@ class ChatWriting(Noting):
             return
         self._provenance.append([[]])
 
-    def _system(self) -> list[Json]:
+    def _prompt(self, plan: Plan) -> list[Json]:
         """The context's system prompt, then the system messages before the conversation; equal texts once."""
         texts: dict[str, list[int]] = {}
-        context = self._plan.context_record
-        for text in system_texts((self._plan.context or {}).get("system"), self._note):
+        context = plan.context_record
+        for text in system_texts((plan.context or {}).get("system"), self._note):
             texts.setdefault(text, [context.version] if context is not None else [])
-        for entry in self._plan.system:
+        for entry in plan.system:
             self._record = entry.record
             for text in system_texts(list(entry.parts), self._note):
                 texts.setdefault(text, [entry.version])

@@ -7,6 +7,7 @@ goes back under its ids whole or not at all (R4, R5).
 """
 
 from collections.abc import Sequence
+from typing import Self
 
 from ledger.events import JsonObject
 from replay.items import Answer, Block, Call, Entry, HostedResult, Item, Step, Thinking
@@ -70,6 +71,16 @@ class ResponsesWriting(Noting):
         self._custom: set[str] = set()  # sent ids of calls that are custom ones: their outputs are, too (R3)
         self._system = self._instructions(plan)
         self._tools = definitions((plan.context or {}).get("tools"), self._names, self._note)
+
+    def fork(self) -> Self:
+        """A copy that goes on apart; what it holds of the last item may still grow."""
+        twin = super().fork()
+        if self._items:
+            last = self._items[-1]
+            content = last.get("content")
+            twin._items[-1] = {**last, "content": list(content)} if isinstance(content, list) else dict(last)
+            twin._provenance[-1] = [list(versions) for versions in self._provenance[-1]]
+        return twin
 
     def write(self, message: Message) -> None:
         item = message.item

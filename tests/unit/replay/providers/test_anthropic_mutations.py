@@ -211,7 +211,7 @@ def test_a_renderer_that_sends_foreign_thinking_is_found_out(monkeypatch: pytest
 
 def test_a_renderer_that_appends_no_anchor_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        anthropic._Writing,
+        anthropic.AnthropicWriting,
         "_write_assistant",
         lambda self, blocks, versions: self._written.add("assistant", blocks, versions),
     )
