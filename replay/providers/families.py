@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from replay.items import Item, Step
 from replay.options import Target
+from replay.providers import anthropic_thinking, bedrock_thinking, gemini, openai_chat, openai_responses
 from replay.providers.openai_dialects import DIALECTS
 from replay.providers.ownership import model_of
 
@@ -33,36 +34,36 @@ FAMILIES = {
     for one in (
         Family(
             "anthropic",
-            frozenset({"anthropic"}),
-            frozenset({"messages", "anthropic-messages", "anthropic.messages", "anthropic"}),
+            anthropic_thinking.PROVIDERS,
+            anthropic_thinking.APIS | {"anthropic"},
             "anthropic",
             "anthropic",
         ),
         Family(
             "openai-responses",
-            frozenset({"openai"}),
-            frozenset({"responses", "openai-responses", "openai.responses"}),
+            openai_responses.PROVIDERS,
+            openai_responses.APIS,
             "openai",
             "openai",
         ),
         Family(
             "google",
-            frozenset({"google", "gemini", "google-generative-ai"}),
-            frozenset({"google-generative-ai", "google.generative-ai", "gemini"}),
+            gemini.PROVIDERS,
+            gemini.APIS,
             "google",
             "google",
         ),
         Family(
             "bedrock",
-            frozenset({"bedrock", "amazon-bedrock"}),
-            frozenset({"bedrock", "bedrock-converse-stream", "bedrock.converse", "amazon-bedrock"}),
+            bedrock_thinking.PROVIDERS,
+            bedrock_thinking.APIS,
             "bedrock",
             "bedrock",
         ),
         Family(
             "openai-chat",
             _CHAT,
-            frozenset({"openai-completions", "openai-chat", "openai.chat", "chat-completions", "chat"}),
+            openai_chat.APIS,
             "openaiCompatible",
             "openai",
         ),

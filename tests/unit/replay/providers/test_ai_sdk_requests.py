@@ -61,7 +61,7 @@ def test_a_step_is_one_message_and_its_results_stand_right_behind_it() -> None:
     assert found.request["model"] == CLAUDE
 
 
-NATIVE: list[tuple[str, str, str, str | None, Message, Message]] = [
+NATIVE: list[tuple[str, str | None, str, str | None, Message, Message]] = [
     ("anthropic", "messages", CLAUDE, "sig", {}, {"anthropic": {"signature": "sig"}}),
     (
         "openai", "openai-responses", GPT, None,
@@ -73,6 +73,8 @@ NATIVE: list[tuple[str, str, str, str | None, Message, Message]] = [
         {"google": {"thoughtSignature": "AAAA"}}, {"google": {"thoughtSignature": "AAAA"}},
     ),
     ("amazon-bedrock", "bedrock-converse-stream", NOVA, "sig", {}, {"bedrock": {"signature": "sig"}}),
+    ("google.generative-ai", None, GEMINI, None, {"google": {"thoughtSignature": "AAAA"}},
+     {"google": {"thoughtSignature": "AAAA"}}),
     (
         "amazon-bedrock", "bedrock-converse-stream", NOVA, None,
         {"bedrock": {"redactedData": "AAAA"}}, {"bedrock": {"redactedData": "AAAA"}},
@@ -82,7 +84,7 @@ NATIVE: list[tuple[str, str, str, str | None, Message, Message]] = [
 
 @pytest.mark.parametrize(("provider", "api", "model", "signature", "recorded", "sent"), NATIVE)
 def test_reasoning_goes_back_through_the_namespace_of_its_provider(
-    provider: str, api: str, model: str, signature: str | None, recorded: Message, sent: Message
+    provider: str, api: str | None, model: str, signature: str | None, recorded: Message, sent: Message
 ) -> None:
     events = [
         user("q"), start("s1", model=model, provider=provider, api=api),
