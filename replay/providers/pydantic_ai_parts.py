@@ -26,8 +26,7 @@ def result_content(content: Json, failed: bool, report: Report) -> tuple[Json, l
     """A result's content, and its images and files, which stand behind the results in a user prompt.
 
     The library gives the provider a text for each item of a list, and each may not be empty: so only an object
-    stays what it is. The text of a result that `failed` says so, since not every provider below has a field
-    for it.
+    stays what it is. That a result `failed` is said by its outcome, which the library tells every provider.
     """
     if isinstance(content, dict) and content and not failed:
         sent = cleaned(content)
@@ -35,7 +34,7 @@ def result_content(content: Json, failed: bool, report: Report) -> tuple[Json, l
             report("surrogates_replaced")
         return sent, []
     text, moved = result_parts(content, failed, _media, report)
-    return text or NO_OUTPUT, [_item(part) for part in moved]
+    return text.removeprefix("[error] ") if failed else text or NO_OUTPUT, [_item(part) for part in moved]
 
 
 def _item(written: JsonObject) -> Json:

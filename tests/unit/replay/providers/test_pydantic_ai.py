@@ -194,7 +194,7 @@ def test_a_request() -> None:
         },
         q(
             o("c1", {"b": 2}, content_file_digests=[]),
-            o(made, "[error] no", outcome="failed"),
+            o(made, "no", outcome="failed"),
         ),
         q(said(["r"])),
     ]
