@@ -131,6 +131,11 @@ CODES: tuple[Code, ...] = (
         "Wait for its result, end the turn, or render with pending_calls=close.",
     ),
     _info(
+        "prefix_changed",
+        "An event changed what earlier requests had held, from detail.message on (detail.reason says how).",
+        "Nothing: caches and thinking bound to the earlier requests are lost from that message on.",
+    ),
+    _info(
         "progress_as_result",
         "The history went on with progress alone; the last progress before that stands as the answer.",
     ),

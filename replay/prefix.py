@@ -6,7 +6,7 @@ requests, where it could be sent, is a byte prefix of the present one; a change 
 a given target does not show.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ledger.events import (
@@ -27,6 +27,7 @@ from ledger.events import (
     UserMessage,
 )
 from ledger.recorded import RecordedEvent
+from replay.diagnostics import Diagnostic, diagnostic
 from replay.options import Options
 
 
@@ -55,6 +56,31 @@ class _Step:
 def prefix_changes(events: Iterable[RecordedEvent], options: Options = Options()) -> list[PrefixChange]:  # noqa: B008
     """The events that changed requests of a lane, from all events in version order; pure, one pass."""
     return _Pass(options).read(events)
+
+
+def told(
+    changes: Iterable[PrefixChange],
+    records: Sequence[RecordedEvent],
+    provenance: Sequence[Sequence[Sequence[int]]],
+) -> list[Diagnostic]:
+    """The changes as diagnostics of one rendered request, whose parts were made from `provenance`.
+
+    `detail.message` is the first message of that request that holds anything of `since` or later; no message
+    before it was changed. It is the number of messages where none does, and 0 where `detail.since` is 0.
+    """
+    changes = list(changes)
+    if not changes:
+        return []
+    by_version = {record.version: record for record in records}
+    newest = [max((version for part in parts for version in part), default=0) for parts in provenance]
+    found = []
+    for change in changes:
+        number = next((at for at, version in enumerate(newest) if version >= change.since), len(newest))
+        record = by_version[change.version]
+        found.append(
+            diagnostic("prefix_changed", record, message=number, since=change.since, reason=change.reason)
+        )
+    return found
 
 
 class _Pass:

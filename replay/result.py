@@ -11,6 +11,7 @@ from replay.ladder import lowered
 from replay.materialize import Message, neutral
 from replay.options import RUNGS, Options, Target
 from replay.plan import Plan, plan
+from replay.prefix import prefix_changes, told
 from replay.render import Provenance, renderer
 from replay.rung_notes import is_rung_note, started
 
@@ -39,6 +40,19 @@ class Result:
     rendered_from: Provenance | Callable[[], Provenance] | None = None
     messages_key: str = "messages"
     system_key: str | None = "system"
+    events: list[RecordedEvent] = field(default_factory=list, repr=False)
+    _prefix_changed: list[Diagnostic] | None = field(default=None, repr=False)
+
+    @property
+    def prefix_changed(self) -> list[Diagnostic]:
+        """Which events changed what earlier requests had held, and from which message on (DESIGN.md 7.4).
+
+        Made in one pass when it is asked for; empty where every request sent before is a prefix of this one.
+        """
+        if self._prefix_changed is None:
+            changes = prefix_changes(self.events, self.plan.options)
+            self._prefix_changed = told(changes, self.events, self.provenance)
+        return self._prefix_changed
 
     @property
     def provenance(self) -> Provenance:
@@ -85,6 +99,8 @@ class Result:
                 for part, versions in enumerate(parts)
             ],
         }
+        if self.prefix_changed:
+            answer["prefix_changed"] = [one.as_json() for one in self.prefix_changed]
         if self.extra:
             answer["request"] = self.extra
         return answer
@@ -107,6 +123,7 @@ def replay(
     asked = isinstance(target, Mapping) and target.get("rung") is not None
     target = Target.of(target)
     render = renderer(target)
+    events = events if isinstance(events, list) else list(events)
     planned = plan(events, options)
     known: list[Diagnostic] = []
     if options.recorded_rungs and not asked and target.rung == RUNGS[0] and planned.notes:
@@ -132,6 +149,7 @@ def replay(
         rendered_from=rendered.provenance,
         messages_key=rendered.messages_key,
         system_key=rendered.system_key,
+        events=events,
     )
     if options.fingerprints:
         result.fingerprints = fingerprints(result.beside, result.messages)

@@ -65,7 +65,7 @@ def test_an_unreadable_event_is_reported() -> None:
 def test_the_table_holds_each_code_once_and_nothing_that_cannot_happen() -> None:
     names = [entry.code for entry in CODES]
     assert names == sorted(set(names))
-    assert set(names) == {*LEDGERS, "unreadable_event_skipped"}
+    assert set(names) == {*LEDGERS, "prefix_changed", "unreadable_event_skipped"}
     for entry in codes():
         assert entry.meaning.endswith(".")
         assert entry.advice.endswith(".")
