@@ -1,0 +1,97 @@
+"""pydantic-ai's own renderers beside ours, on random ledgers: a second opinion on what a request looks like."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ledger.recorded import RecordedEvent
+from replay import Result, replay, targets
+from replay.providers.content import ANCHOR
+from replay.providers.violations import violations
+from tests.property.ledgers import ledgers, orderly_ledgers, recorded
+from tests.property.replay.normal_forms import FORMS, Form
+from tests.property.replay.second_opinion import LIBRARY, SecondOpinion
+from tests.property.replay.sources import recorded_by
+from tests.property.replay.test_targets import many
+
+# Target -> the api that names it below pydantic-ai, and its model.
+BELOW = {
+    "anthropic": ("anthropic-messages", "claude-opus-4-5"),
+    "bedrock": ("bedrock-converse-stream", "anthropic.claude-sonnet-4-5-v1:0"),
+    "gemini": ("google-generative-ai", "gemini-3-pro"),
+    "mistral": (None, "mistral-large-latest"),
+    "openai-chat": ("openai-completions", "gpt-4.1"),
+    "openai-responses": ("openai-responses", "gpt-5.4"),
+}
+TARGETS = sorted(set(LIBRARY) & set(targets()))
+
+
+@functools.cache
+def library(target: str) -> SecondOpinion:
+    try:
+        return SecondOpinion(target, BELOW[target][1])
+    except ImportError as error:
+        pytest.skip(f"pydantic-ai has no {target} here: {error}")
+
+
+def through(records: list[RecordedEvent], target: str) -> Result:
+    api, model = BELOW[target]
+    return replay(records, "c", {"provider": "pydantic-ai", "model": model, "api": api})
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@many(25)
+@given(data=st.data())
+def test_what_the_library_makes_of_our_request_breaks_no_rule(target: str, data: st.DataObject) -> None:
+    other = library(target)
+    found = through(recorded(data.draw(recorded_by(ledgers()), "events")), target)
+    assume(found.sendable)
+    body = other.body(found.request)
+    broken = violations({"provider": target, "model": BELOW[target][1]}, body)
+    assert [one for one in broken if one.rule not in DIFFERENCES.get(target, {})] == []
+
+
+DIFFERENCES: dict[str, dict[str, str]] = {
+    "gemini": {
+        "S2": "the library gives data a name of its own, which the SDK knows and the API ignores",
+        "G8": "a made name may begin with a hyphen: names are made to fit every other provider below",
+        "G2": "the library leaves neighbouring responses apart, where we join them",
+    },
+}
+"""Rules that the library's own request breaks, and why that is its own affair."""
+
+
+# Not for anthropic yet: its run with shrinking has not been seen to end green.
+@pytest.mark.parametrize("target", [name for name in TARGETS if name in FORMS and name != "anthropic"])
+@many(25)
+@given(data=st.data())
+def test_both_say_the_same(target: str, data: st.DataObject) -> None:
+    other = library(target)
+    records = recorded(data.draw(recorded_by(orderly_ledgers()), "events"))
+    found = through(records, target)
+    direct = replay(records, "c", {"provider": target, "model": BELOW[target][1]})
+    assert found.sendable == direct.sendable
+    assume(found.sendable)
+    theirs, ours = (FORMS[target](body) for body in (other.body(found.request), direct.request))
+    assert plain(ours) == plain(theirs)
+    assert thought(theirs) <= thought(ours), "no thinking goes through the library that we would not send"
+
+
+def thought(form: Form) -> set[tuple[str, ...]]:
+    return {said for said in form if said[0] == "thinking"}
+
+
+def plain(form: Form) -> Form:
+    """Without thinking (a step of thinking alone does not go through the library) and without what stands
+    before a history that starts with the assistant, which not every target wants; with system messages amid
+    the history as the library can hold them."""
+    told = [said for said in form if said != ("user", ANCHOR) and said[0] != "thinking"]
+    first = next((at for at, said in enumerate(told) if said[0] != "system"), len(told))
+    late = [
+        ("user", f"<system>\n{said[1]}\n</system>") if said[0] == "system" else said for said in told[first:]
+    ]
+    return told[:first] + late
