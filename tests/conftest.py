@@ -31,6 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long", action="store_true", help="full sizes: more crashes, bigger ledgers, more examples"
     )
+    parser.addoption(
+        "--examples", type=int, default=20_000, help="with --long: random ledgers that go to every target"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

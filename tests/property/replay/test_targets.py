@@ -63,28 +63,29 @@ chaos = recorded_by(ledgers())
 orderly = recorded_by(orderly_ledgers())
 
 
+APIS: dict[str, list[str]] = {
+    "ai-sdk": ["anthropic.messages", "openai.responses", "google-generative-ai", "bedrock"],
+    "gemini": ["vertex"],
+    "pydantic-ai": ["anthropic-messages", "openai-responses", "openai-completions", "bedrock"],
+}
+_MANUAL: dict[str, Any] = {"type": "enabled", "budget_tokens": 9}
+THINKING: dict[str, list[dict[str, Any]]] = {
+    "ai-sdk": [_MANUAL],
+    "anthropic": [_MANUAL, {"type": "adaptive"}],
+    "bedrock": [_MANUAL, {"type": "adaptive"}],
+}
+VERSIONS = {"openai-chat": sorted(DIALECTS), "ai-sdk": ["v5", "v6", "v7"]}
+KEEPING = ("openai-responses", "ai-sdk", "pydantic-ai")
+"""The targets that know whether a provider keeps responses."""
+
+
 def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
     optional: dict[str, st.SearchStrategy[Any]] = {"account": st.just("acme")}
-    if provider == "openai-chat":
-        optional["dialect"] = st.sampled_from(sorted(DIALECTS))
-    if provider == "gemini":
-        optional["api"] = st.just("vertex")
-    if provider == "pydantic-ai":
-        optional["api"] = st.sampled_from(
-            ["anthropic-messages", "openai-responses", "openai-completions", "bedrock"]
-        )
+    for name, kinds in (("api", APIS), ("thinking", THINKING), ("dialect", VERSIONS)):
+        if provider in kinds:
+            optional[name] = st.sampled_from(kinds[provider])
+    if provider in KEEPING:
         optional["stored"] = st.booleans()
-    if provider == "ai-sdk":
-        optional["dialect"] = st.sampled_from(["v5", "v6", "v7"])
-        optional["api"] = st.sampled_from(
-            ["anthropic.messages", "openai.responses", "google-generative-ai", "bedrock"]
-        )
-        optional["stored"] = st.booleans()
-        optional["thinking"] = st.just({"type": "enabled", "budget_tokens": 9})
-    if provider == "openai-responses":
-        optional["stored"] = st.booleans()
-    if provider in ("anthropic", "bedrock"):
-        optional["thinking"] = st.sampled_from([{"type": "enabled", "budget_tokens": 9}, {"type": "adaptive"}])
     return st.fixed_dictionaries(
         {
             "provider": st.just(provider),
@@ -96,9 +97,9 @@ def a_target(provider: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def many(ordinary: int) -> settings:
-    """More examples with --long."""
+    """More examples with --long; `test_many_ledgers` tries the most."""
     long = settings.default is not None and settings.default.max_examples > 1000
-    return settings(max_examples=20_000 if long else ordinary)
+    return settings(max_examples=10 * ordinary if long else ordinary)
 
 
 def judged(records: Sequence[RecordedEvent], target: Any, chosen: Options) -> Result:
