@@ -20,6 +20,7 @@ from replay.render import targets
 from tests.conformance import REPOSITORY
 from tests.unit.replay.providers import test_ai_sdk, test_bedrock, test_gemini, test_openai_responses
 from tests.unit.replay.providers.anthropic_rows import BAD
+from tests.unit.replay.providers.coverage import Section, coverage
 from tests.unit.replay.providers.test_mistral import BAD as BAD_MISTRAL
 from tests.unit.replay.providers.test_openai_chat_rules import BAD as BAD_CHAT
 
@@ -158,8 +159,8 @@ that a test takes out, and the judge (or the test) then finds that rule broken.
 """
 
 
-def document() -> str:
-    """The page."""
+def sections() -> list[Section]:
+    """All tables with what tests their rules."""
     nine = tests_of(
         mistral.RULES,
         [rules.split() for rules, _, _ in BAD_MISTRAL],
@@ -167,17 +168,22 @@ def document() -> str:
     )
     anthropic = tests_of(RULES, [list(row.rules) for row in BAD], MENDS)
     chat = tests_of(openai_chat.RULES, [rule.split() for rule, _, _ in BAD_CHAT], CHAT_MENDS)
-    return _INTRODUCTION.format(
+    return [
+        Section("Anthropic Messages", RULES, anthropic),
+        Section("OpenAI Chat Completions and its dialects", openai_chat.RULES, chat),
+        Section("Mistral", mistral.RULES, nine),
+        *(Section(one.title, one.rules, told(one)) for one in TESTED),
+    ]
+
+
+def document() -> str:
+    """The page."""
+    tables = sections()
+    opened = _INTRODUCTION.format(
         unprobed=", ".join(name for name in RULES if name in UNPROBED),
         targets=", ".join(f"`{name}`" for name in targets()),
-    ) + "\n".join(
-        [
-            section("Anthropic Messages", RULES, anthropic),
-            section("OpenAI Chat Completions and its dialects", openai_chat.RULES, chat),
-            section("Mistral", mistral.RULES, nine),
-            *(section(one.title, one.rules, told(one)) for one in TESTED),
-        ]
     )
+    return opened + "\n".join([*(section(*one) for one in tables), coverage(tables)])
 
 
 def told(one: Tested) -> dict[str, str]:
