@@ -54,7 +54,7 @@ def coverage(sections: Sequence[Section]) -> str:
         "",
         f"{len(names)} rules stand in the tables above; {len(judged)} are judged and have a test that breaks "
         "them. Every one that a request can break is guarded for every target by the properties over random "
-        "ledgers (`tests/property/replay/test_targets.py`, `test_many_ledgers.py`: no request breaks a rule, on any rung, "
+        "ledgers (`test_targets.py`, `test_many_ledgers.py` in `tests/property/replay`: none on any rung, "
         "wherever the ledger is cut). Rules without a test of their own, and why:",
         "",
         "| rule | why |",
