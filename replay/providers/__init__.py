@@ -29,7 +29,12 @@ _render.register(
 )
 _render.register("mistral", mistral.render, mistral.APIS, mistral.DIALECT.providers)
 _render.register("openai-chat", openai_chat.render, openai_chat.APIS)
-_render.register("openai-responses", openai_responses.render, openai_responses.APIS, openai_responses.PROVIDERS)
+_render.register(
+    "openai-responses",
+    openai_responses.render,
+    openai_responses.APIS,
+    openai_responses.PROVIDERS - {"openai"},  # it has Chat Completions as well
+)
 _render.register("pydantic-ai", pydantic_ai.render)
 
 __all__ = ["Violation", "violations"]

@@ -18,11 +18,11 @@ from replay.providers import codes as codes  # registers them
 from replay.providers.ai_sdk_hosted import hosted_output
 from replay.providers.ai_sdk_options import options_of, reasoning_options, settings_of, tools_of
 from replay.providers.ai_sdk_parts import dialect_of, output_of, plain, user_part
-from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
+from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.families import below
 from replay.providers.names import Names
-from replay.providers.noting import Noting
 from replay.providers.reasoning import Decision, ReasoningGate
+from replay.providers.request_writing import RequestWriting
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
 
@@ -44,11 +44,11 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return written(writing(plan, target), messages)
 
 
-class AiSdkWriting(Noting):
+class AiSdkWriting(RequestWriting):
     """One render in progress."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
-        super().__init__(plan.context_record)
+        super().__init__(plan, Names(ID_LIMIT), Names(NAME_LIMIT))
         self._context = plan.context
         self._target = target
         self._dialect = dialect_of(target)
@@ -56,23 +56,10 @@ class AiSdkWriting(Noting):
         self._gate = ReasoningGate(target, self._below)
         self._messages: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
-        self._last_step: Step | None = None
-        self._ids = Names(ID_LIMIT)
-        self._names = Names(NAME_LIMIT)
         self._led: bool | None = None  # whether the assistant's messages so far begin with reasoning
         self._system = self._prompt(plan)
-        self._record = plan.context_record
         recorded = (plan.context or {}).get("tools")
         self._tools = tools_of(recorded, self._names, self._dialect, self._gate.family, self._note)
-
-    def write(self, message: Message) -> None:
-        item = message.item
-        if isinstance(item, Entry):
-            self._entry(item, message)
-        elif message.role == "tool":
-            self._results(message)
-        else:
-            self._assistant(item, message)
 
     def rendered(self) -> Rendered:
         model = self._below.model
@@ -107,16 +94,11 @@ class AiSdkWriting(Noting):
 
     def _prompt(self, plan: Plan) -> str:
         """The system prompt: one string, which every version takes; equal texts once."""
-        texts = system_texts((plan.context or {}).get("system"), self._note)
-        for entry in plan.system:
-            self._record = entry.record
-            texts += system_texts(list(entry.parts), self._note)
-        return "\n\n".join(dict.fromkeys(texts))
+        return "\n\n".join(self._system_texts(plan))
 
     # -- user side
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step_id = entry.record, None
         if entry.kind == "summary":
             self._gate.compacted()
         parts = [
@@ -159,8 +141,7 @@ class AiSdkWriting(Noting):
 
     # -- assistant side
 
-    def _assistant(self, step: Step, message: Message) -> None:
-        self._last_step, self._step_id = step, step.step_id
+    def _step(self, step: Step, message: Message) -> None:
         written: dict[Block, JsonObject] = {}
         left_out: list[Block] = []
         blocks = [origin for origin in message.origins if isinstance(origin, Block)]
@@ -228,12 +209,7 @@ class AiSdkWriting(Noting):
         return text_part(sendable_text(text, self._note))
 
     def _call(self, call: Call) -> JsonObject:
-        sent = self._ids.sent(call.id)
-        if sent != call.id:
-            self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
-        name = self._names.sent(call.event.tool_name)
-        if name != call.event.tool_name:
-            self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
+        sent, name = self._call_id(call), self._tool_name(call)
         args = plain(input_object(call.event.args, self._note), self._note)
         return {"type": "tool-call", "toolCallId": sent, "toolName": name, "input": args}
 
@@ -241,7 +217,4 @@ class AiSdkWriting(Noting):
         """False when nothing can be answered (X5); None leaves the answer to the plan."""
         if self._messages and self._messages[-1]["role"] in ("user", "tool"):
             return None
-        if self._last_step is not None:
-            self._record, self._step_id = self._last_step.record, self._last_step.step_id
-        self._note("nothing_to_answer")
-        return False
+        return self._unanswerable()

@@ -9,7 +9,7 @@ from replay.providers.ai_sdk_parts import Dialect, readable
 from replay.providers.anthropic_thinking import in_force
 from replay.providers.content import Report
 from replay.providers.merging import blocks_of
-from replay.providers.names import Names
+from replay.providers.names import Renamed
 from replay.providers.opaque import Opaque
 from replay.providers.reasoning import ReasoningGate
 from replay.providers.settings import choice_among, counts, numbers, settings_in
@@ -20,7 +20,7 @@ _HOSTED = re.compile(r"web_(?:search|fetch)_[0-9]+")
 _SAFE = 2**53
 
 
-def tools_of(recorded: Json, names: Names, dialect: Dialect, family: str, report: Report) -> JsonObject:
+def tools_of(recorded: Json, names: Renamed, dialect: Dialect, family: str, report: Report) -> JsonObject:
     """Tools by name, their schemas as JSON Schema (`jsonSchema()` in the SDK).
 
     Tools that Anthropic runs itself are the SDK's own, by id, where `family` is Anthropic's.

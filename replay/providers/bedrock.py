@@ -27,11 +27,11 @@ from replay.providers.bedrock_settings import (
     tool_specs,
 )
 from replay.providers.bedrock_thinking import APIS, PROVIDERS, BedrockGate, is_reasoning
-from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
+from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.merging import Merged
 from replay.providers.names import Names, Renamed
-from replay.providers.noting import Noting
 from replay.providers.ownership import model_of
+from replay.providers.request_writing import RequestWriting
 from replay.providers.settings import settings_in
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
@@ -65,33 +65,21 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return written(writing(plan, target), messages)
 
 
-class BedrockWriting(Noting):
+class BedrockWriting(RequestWriting):
     """One render in progress."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
-        super().__init__(plan.context_record)
+        super().__init__(plan, CallIds(), Names(NAME_LIMIT))
         self._target = target
         self._model = model_of(plan.items, target, PROVIDERS)
         self._family = family_of(self._model)
         self._written = Merged()
         self._blocks = Blocks(self._family)
-        self._ids = CallIds()
-        self._names = Names(NAME_LIMIT)
         self._used: dict[str, str] = {}  # recorded tool name -> sent, in the order of use
-        self._last_step: Step | None = None
         self._gate = BedrockGate(target, self._model)
         self._settings = settings_in(plan.context)
         self._tools = tool_specs((plan.context or {}).get("tools"), self._names, self._note)
         self._system = self._prompt(plan)
-
-    def write(self, message: Message) -> None:
-        item = message.item
-        if isinstance(item, Entry):
-            self._entry(item, message)
-        elif message.role == "tool":
-            self._results(message)
-        else:
-            self._step(item, message)
 
     def rendered(self) -> Rendered:
         extra: JsonObject = {} if self._model is None else {"modelId": cleaned_text(self._model)}
@@ -119,17 +107,11 @@ class BedrockWriting(Noting):
         return sent
 
     def _prompt(self, plan: Plan) -> list[Json]:
-        texts = system_texts((plan.context or {}).get("system"), self._note)
-        for entry in plan.system:
-            self._record = entry.record
-            texts += system_texts(cast(Json, entry.parts), self._note)
-        self._record = plan.context_record
-        return [text_block(text) for text in dict.fromkeys(texts)]
+        return [text_block(text) for text in self._system_texts(plan)]
 
     # -- user side
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step_id = entry.record, None
         if entry.kind == "summary":
             self._gate.compacted()
         blocks = self._blocks.user(message.parts, self._note)
@@ -180,7 +162,6 @@ class BedrockWriting(Noting):
     # -- assistant side
 
     def _step(self, step: Step, message: Message) -> None:
-        self._step_id, self._last_step = step.step_id, step
         blocks: list[JsonObject] = []
         origins: list[Origin | None] = []
         left_out: list[Block] = []
@@ -247,12 +228,8 @@ class BedrockWriting(Noting):
         return None
 
     def _call(self, call: Call) -> JsonObject:
-        sent, recorded = self._ids.sent(call.id), call.event.tool_name
-        if sent != call.id:
-            self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
-        name = self._used[recorded] = self._names.sent(recorded)
-        if name != recorded:
-            self._note("tool_name_rewritten", tool_name=recorded, sent=name)
+        sent = self._call_id(call)
+        name = self._used[call.event.tool_name] = self._tool_name(call)
         return {
             "toolUse": {"toolUseId": sent, "name": name, "input": input_object(call.event.args, self._note)}
         }
@@ -268,7 +245,4 @@ class BedrockWriting(Noting):
         """False when nothing can be answered (X5); None leaves the answer to the plan."""
         if self._written.role == "user":
             return None
-        if self._last_step is not None:
-            self._record, self._step_id = self._last_step.record, self._last_step.step_id
-        self._note("nothing_to_answer")
-        return False
+        return self._unanswerable()

@@ -8,13 +8,13 @@ from replay.providers.bedrock_blocks import holds
 from replay.providers.bedrock_families import Family
 from replay.providers.bedrock_thinking import is_reasoning
 from replay.providers.content import Report, is_blank
-from replay.providers.names import Names
+from replay.providers.names import Renamed
 from replay.providers.settings import counts, numbers
 from replay.providers.tools import functions
 from replay.providers.wire_text import is_clean
 
 
-def tool_specs(tools: Json, names: Names, report: Report) -> list[JsonObject]:
+def tool_specs(tools: Json, names: Renamed, report: Report) -> list[JsonObject]:
     """The recorded tools as this format spells them."""
     return [_spec(one.name, one.description, one.parameters) for one in functions(tools, names, report)]
 
@@ -30,7 +30,7 @@ def _spec(name: str, description: str | None, schema: JsonObject) -> JsonObject:
 
 
 def tool_choice(
-    recorded: JsonObject, specs: Sequence[JsonObject], names: Names, family: Family, *, free: bool
+    recorded: JsonObject, specs: Sequence[JsonObject], names: Renamed, family: Family, *, free: bool
 ) -> JsonObject:
     """The recorded choice among these tools, where the family takes it; empty for none.
 

@@ -14,13 +14,13 @@ from replay.options import Target
 from replay.parts import system_as_user
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
-from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
+from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.gemini_parts import declarations, response_of, settings_of, user_part
 from replay.providers.gemini_signatures import DUMMY, demands_signatures, signature_of
 from replay.providers.merging import Merged
-from replay.providers.names import FunctionNames
-from replay.providers.noting import Noting
+from replay.providers.names import FunctionNames, Names
 from replay.providers.ownership import Ownership, model_of
+from replay.providers.request_writing import RequestWriting
 from replay.providers.wire_text import cleaned_text, is_clean
 from replay.render import Rendered, Writing, written
 
@@ -43,11 +43,11 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return written(writing(plan, target), messages)
 
 
-class GeminiWriting(Noting):
+class GeminiWriting(RequestWriting):
     """One render in progress."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
-        super().__init__(plan.context_record)
+        super().__init__(plan, Names(), FunctionNames())
         self._target = target
         self._context = plan.context
         vertex = target.api in VERTEX_APIS
@@ -56,19 +56,8 @@ class GeminiWriting(Noting):
         self._ownership = Ownership(target, self._model, providers, VERTEX_APIS if vertex else APIS)
         self._signs = demands_signatures(self._model)
         self._written = Merged("parts")
-        self._last_step: Step | None = None
-        self._names = FunctionNames()
         self._system = self._instruction(plan)
         self._tools = declarations((plan.context or {}).get("tools"), self._names, self._note)
-
-    def write(self, message: Message) -> None:
-        item = message.item
-        if isinstance(item, Entry):
-            self._entry(item, message)
-        elif message.role == "tool":
-            self._results(message)
-        else:
-            self._step(item, message)
 
     def rendered(self) -> Rendered:
         extra: JsonObject = {}
@@ -87,18 +76,12 @@ class GeminiWriting(Noting):
         )
 
     def _instruction(self, plan: Plan) -> Json:
-        texts = system_texts((plan.context or {}).get("system"), self._note)
-        for entry in plan.system:
-            self._record = entry.record
-            texts += system_texts(list(entry.parts), self._note)
-        self._record = plan.context_record
-        parts: list[Json] = [{"text": text} for text in dict.fromkeys(texts)]
+        parts: list[Json] = [{"text": text} for text in self._system_texts(plan)]
         return {"parts": parts} if parts else None
 
     # -- user side
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step_id = entry.record, None
         parts = [sent for part in message.parts if (sent := user_part(part, self._note)) is not None]
         if not parts:
             return
@@ -131,7 +114,6 @@ class GeminiWriting(Noting):
     # -- the model's side
 
     def _step(self, step: Step, message: Message) -> None:
-        self._last_step, self._step_id = step, step.step_id
         foreign = self._ownership.foreign(step)
         own = foreign is None and not step.state_invalid
         parts: list[JsonObject] = []
@@ -189,10 +171,10 @@ class GeminiWriting(Noting):
         return None
 
     def _call(self, call: Call, own: bool, *, first: bool) -> JsonObject:
-        name = self._names.sent(call.event.tool_name)
-        if name != call.event.tool_name:
-            self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
-        function: JsonObject = {"name": name, "args": input_object(call.event.args, self._note)}
+        function: JsonObject = {
+            "name": self._tool_name(call),
+            "args": input_object(call.event.args, self._note),
+        }
         if self._has_id(call.step):
             function["id"] = cleaned_text(call.id)
         sent: JsonObject = {"functionCall": function}
@@ -216,10 +198,7 @@ class GeminiWriting(Noting):
         """False when nothing can be answered (X5); None leaves the answer to the plan."""
         if self._written.role == "user":
             return None
-        if self._last_step is not None:
-            self._record, self._step_id = self._last_step.record, self._last_step.step_id
-        self._note("nothing_to_answer")
-        return False
+        return self._unanswerable()
 
 
 def _tagged(part: JsonObject) -> Json:

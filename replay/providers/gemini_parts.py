@@ -5,7 +5,7 @@ import re
 from ledger.events import Json, JsonObject
 from replay.providers.content import Report, result_parts, written_part
 from replay.providers.media import Media, is_base64, refused, text_problem
-from replay.providers.names import FunctionNames
+from replay.providers.names import Renamed
 from replay.providers.settings import choice_among, counts, numbers, settings_in
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned, cleaned_text
@@ -66,7 +66,7 @@ def _escaped(value: Json) -> Json:
     return [_escaped(item) for item in value] if isinstance(value, list) else value
 
 
-def declarations(tools: Json, names: FunctionNames, report: Report) -> list[JsonObject]:
+def declarations(tools: Json, names: Renamed, report: Report) -> list[JsonObject]:
     """The recorded tools as declarations of functions."""
     found: list[JsonObject] = []
     for tool in functions(tools, names, report):

@@ -14,10 +14,9 @@ from replay.options import Target
 from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
-from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
+from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.gemini_signatures import DUMMY, demands_signatures, signature_of
 from replay.providers.names import Names, Renamed
-from replay.providers.noting import Noting
 from replay.providers.openai_chat_parts import (
     definitions,
     json_text,
@@ -28,6 +27,7 @@ from replay.providers.openai_chat_parts import (
 )
 from replay.providers.openai_dialects import Dialect, dialect_of
 from replay.providers.ownership import Ownership, model_of
+from replay.providers.request_writing import RequestWriting
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
 
@@ -48,31 +48,19 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return written(writing(plan, target), messages)
 
 
-class ChatWriting(Noting):
+class ChatWriting(RequestWriting):
     """One render in progress, in a dialect of the format and with its call ids."""
 
     def __init__(self, plan: Plan, target: Target, dialect: Dialect, ids: Renamed) -> None:
-        super().__init__(plan.context_record)
+        super().__init__(plan, ids, Names(NAME_LIMIT))
         self._context = plan.context
         self._dialect = dialect
         self._model = model_of(plan.items, target, dialect.providers)
         self._ownership = Ownership(target, self._model, dialect.providers, APIS)
         self._messages: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
-        self._last_step: Step | None = None
-        self._ids = ids
-        self._names = Names(NAME_LIMIT)
         self._system = self._prompt(plan)
         self._tools = definitions((plan.context or {}).get("tools"), self._names, self._note)
-
-    def write(self, message: Message) -> None:
-        item = message.item
-        if isinstance(item, Entry):
-            self._entry(item, message)
-        elif message.role == "tool":
-            self._results(message)
-        else:
-            self._assistant(item, message)
 
     def rendered(self) -> Rendered:
         extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
@@ -108,14 +96,7 @@ class ChatWriting(Noting):
 
     def _prompt(self, plan: Plan) -> list[Json]:
         """The context's system prompt, then the system messages before the conversation; equal texts once."""
-        texts: dict[str, list[int]] = {}
-        context = plan.context_record
-        for text in system_texts((plan.context or {}).get("system"), self._note):
-            texts.setdefault(text, [context.version] if context is not None else [])
-        for entry in plan.system:
-            self._record = entry.record
-            for text in system_texts(list(entry.parts), self._note):
-                texts.setdefault(text, [entry.version])
+        texts = self._system_texts(plan)
         for text, versions in texts.items():
             self._add({"role": "system", "content": text}, [versions])
         return [text_part(text) for text in texts]
@@ -123,7 +104,6 @@ class ChatWriting(Noting):
     # -- user side
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step_id = entry.record, None
         parts: list[JsonObject] = []
         for part in message.parts:
             written = user_part(part, self._dialect.images, self._note)
@@ -161,8 +141,7 @@ class ChatWriting(Noting):
 
     # -- assistant side
 
-    def _assistant(self, step: Step, message: Message) -> None:
-        self._last_step, self._step_id = step, step.step_id
+    def _step(self, step: Step, message: Message) -> None:
         texts: list[str] = []
         text_versions: list[int] = []
         calls: list[Json] = []
@@ -227,12 +206,7 @@ class ChatWriting(Noting):
         return "\n\n".join(cleaned_text(one.event.text) for one in sent), sent
 
     def _call(self, call: Call, *, first: bool) -> JsonObject:
-        sent = self._ids.sent(call.id)
-        if sent != call.id:
-            self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
-        name = self._names.sent(call.event.tool_name)
-        if name != call.event.tool_name:
-            self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
+        sent, name = self._call_id(call), self._tool_name(call)
         arguments = json_text(input_object(call.event.args, self._note))
         signed = self._signed(call, first) if self._dialect.thoughts else {}
         return {"id": sent, "type": "function", "function": {"name": name, "arguments": arguments}, **signed}
@@ -251,7 +225,4 @@ class ChatWriting(Noting):
         last = next((one for one in reversed(self._messages) if one["role"] != "system"), None)
         if last is not None and last["role"] in ("user", "tool"):
             return None
-        if self._last_step is not None:
-            self._record, self._step_id = self._last_step.record, self._last_step.step_id
-        self._note("nothing_to_answer")
-        return False
+        return self._unanswerable()

@@ -8,7 +8,7 @@ from replay.items import Thinking
 from replay.parts import text_part
 from replay.providers.content import NO_OUTPUT, Report, result_parts, written_part
 from replay.providers.media import Media, image_problem, refused, text_problem
-from replay.providers.names import Names
+from replay.providers.names import Renamed
 from replay.providers.settings import choice_among, counts, numbers, settings_in
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned_text, is_clean
@@ -56,7 +56,7 @@ def result_text(content: Json, failed: bool, images: bool, report: Report) -> tu
     return text or NO_OUTPUT, moved
 
 
-def definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
+def definitions(tools: Json, names: Renamed, report: Report) -> list[JsonObject]:
     """The recorded tools as functions."""
     written: list[JsonObject] = []
     for tool in functions(tools, names, report):

@@ -16,9 +16,8 @@ from replay.options import Target
 from replay.parts import system_as_user
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
-from replay.providers.content import is_blank, sendable_text, system_texts
+from replay.providers.content import is_blank, sendable_text
 from replay.providers.names import Names
-from replay.providers.noting import Noting
 from replay.providers.openai_responses_compaction import Compacted, last_compaction
 from replay.providers.openai_responses_items import (
     call_item,
@@ -31,6 +30,7 @@ from replay.providers.openai_responses_settings import reasons, settings_of
 from replay.providers.openai_responses_tools import definitions
 from replay.providers.openai_responses_units import ItemIds, Unit
 from replay.providers.ownership import Ownership, model_of
+from replay.providers.request_writing import RequestWriting
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
 
@@ -49,24 +49,21 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return written(writing(plan, target), messages)
 
 
-class ResponsesWriting(Noting):
+class ResponsesWriting(RequestWriting):
     """One render in progress."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
-        super().__init__(plan.context_record)
+        super().__init__(plan, Names(ID_LIMIT), Names(NAME_LIMIT))
         self._target = target
         self._context = plan.context
         self._model = model_of(plan.items, target, PROVIDERS)
         self._ownership = Ownership(target, self._model, PROVIDERS, APIS)
         self._items: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
-        self._last_step: Step | None = None
         self._compacted = last_compaction(plan, self._ownership)
         self._compacting: Compacted | None = None  # it stands in the request
         self._context_record = plan.context_record
         self._in_use = False  # the target answered under the context in force: it takes all of its settings
-        self._ids = Names(ID_LIMIT)
-        self._names = Names(NAME_LIMIT)
         self._item_ids = ItemIds()
         self._custom: set[str] = set()  # sent ids of calls that are custom ones: their outputs are, too (R3)
         self._system = self._instructions(plan)
@@ -86,12 +83,7 @@ class ResponsesWriting(Noting):
         item = message.item
         if self._compacted is not None and self._is_after(self._compacted, item):
             self._compact(self._compacted)
-        if isinstance(item, Entry):
-            self._entry(item, message)
-        elif message.role == "tool":
-            self._results(message)
-        else:
-            self._assistant(item, message)
+        super().write(message)
 
     def rendered(self) -> Rendered:
         extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
@@ -115,12 +107,7 @@ class ResponsesWriting(Noting):
         )
 
     def _instructions(self, plan: Plan) -> str:
-        texts = system_texts((plan.context or {}).get("system"), self._note)
-        for entry in plan.system:
-            self._record = entry.record
-            texts += system_texts(list(entry.parts), self._note)
-        self._record = plan.context_record
-        return "\n\n".join(dict.fromkeys(texts))
+        return "\n\n".join(self._system_texts(plan))
 
     def _add(self, item: JsonObject, versions: list[list[int]]) -> None:
         self._items.append(item)
@@ -144,7 +131,6 @@ class ResponsesWriting(Noting):
     # -- user side
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step_id = entry.record, None
         parts: list[JsonObject] = []
         for part in message.parts:
             sent = user_part(part, self._note)
@@ -175,8 +161,7 @@ class ResponsesWriting(Noting):
 
     # -- assistant side
 
-    def _assistant(self, step: Step, message: Message) -> None:
-        self._last_step, self._step_id = step, step.step_id
+    def _step(self, step: Step, message: Message) -> None:
         foreign = self._ownership.foreign(step)
         if foreign is None and step.context is self._context_record:
             self._in_use = True
@@ -250,12 +235,7 @@ class ResponsesWriting(Noting):
         self._provenance[-1][-1] += block.versions
 
     def _call(self, unit: Unit, call: Call) -> None:
-        sent = self._ids.sent(call.id)
-        if sent != call.id:
-            self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
-        name = self._names.sent(call.event.tool_name)
-        if name != call.event.tool_name:
-            self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
+        sent, name = self._call_id(call), self._tool_name(call)
         item = call_item(call, sent, name, unit, self._note)
         if item["type"] == "custom_tool_call":
             self._custom.add(sent)
@@ -268,7 +248,4 @@ class ResponsesWriting(Noting):
                 return None
             if item.get("role") != "system":
                 break
-        if self._last_step is not None:
-            self._record, self._step_id = self._last_step.record, self._last_step.step_id
-        self._note("nothing_to_answer")
-        return False
+        return self._unanswerable()

@@ -2,7 +2,7 @@
 
 from ledger.events import Json, JsonObject
 from replay.providers.content import Report
-from replay.providers.names import Names
+from replay.providers.names import Renamed
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned_text
 
@@ -13,7 +13,7 @@ _SCHEMAS = (
 )  # what makes a `custom` tool of another format a function
 
 
-def definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
+def definitions(tools: Json, names: Renamed, report: Report) -> list[JsonObject]:
     """The tools that can be declared, functions first. Never strict: not every schema may be."""
     custom = [one for one in tools if _is_custom(one)] if isinstance(tools, list) else []
     others: Json = [one for one in tools if not _is_custom(one)] if isinstance(tools, list) else tools

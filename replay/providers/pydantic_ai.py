@@ -17,10 +17,9 @@ from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.anthropic_thinking import in_force
-from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
+from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.families import below
 from replay.providers.names import Names
-from replay.providers.noting import Noting
 from replay.providers.pydantic_ai_parts import (
     parameters_of,
     result_content,
@@ -30,6 +29,7 @@ from replay.providers.pydantic_ai_parts import (
 )
 from replay.providers.pydantic_ai_thinking import identified, thinking_parts
 from replay.providers.reasoning import Decision, ReasoningGate
+from replay.providers.request_writing import RequestWriting
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
 
@@ -52,34 +52,21 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return written(writing(plan, target), messages)
 
 
-class PydanticWriting(Noting):
+class PydanticWriting(RequestWriting):
     """One render in progress."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
-        super().__init__(plan.context_record)
+        super().__init__(plan, Names(ID_LIMIT), Names(NAME_LIMIT))
         self._context = plan.context
         self._target = target
         self._below = below(plan.items, target)
         self._gate = ReasoningGate(target, self._below)
         self._messages: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
-        self._last_step: Step | None = None
-        self._ids = Names(ID_LIMIT)
-        self._names = Names(NAME_LIMIT)
         self._led: bool | None = None  # whether the responses in a row begin with thinking
         self._asked = False  # a prompt or a result stands in the request
         self._system = self._prompts(plan)
-        self._record = plan.context_record
         self._parameters = parameters_of((plan.context or {}).get("tools"), self._names, self._note)
-
-    def write(self, message: Message) -> None:
-        item = message.item
-        if isinstance(item, Entry):
-            self._entry(item, message)
-        elif message.role == "tool":
-            self._results(message)
-        else:
-            self._response(item, message)
 
     def rendered(self) -> Rendered:
         extra: JsonObject = {}
@@ -103,14 +90,7 @@ class PydanticWriting(Noting):
 
     def _prompts(self, plan: Plan) -> Json:
         """The context's system prompt, then the system messages before the conversation; equal texts once."""
-        texts: dict[str, list[int]] = {}
-        context = plan.context_record
-        for text in system_texts((plan.context or {}).get("system"), self._note):
-            texts.setdefault(text, [context.version] if context is not None else [])
-        for entry in plan.system:
-            self._record = entry.record
-            for text in system_texts(list(entry.parts), self._note):
-                texts.setdefault(text, [entry.version])
+        texts = self._system_texts(plan)
         if texts:
             parts: list[JsonObject] = [{"part_kind": "system-prompt", "content": text} for text in texts]
             self._request(parts, list(texts.values()))
@@ -129,7 +109,6 @@ class PydanticWriting(Noting):
     # -- requests
 
     def _entry(self, entry: Entry, message: Message) -> None:
-        self._record, self._step_id = entry.record, None
         if entry.kind == "summary":
             self._gate.compacted()
         content: list[Json] = []
@@ -181,8 +160,7 @@ class PydanticWriting(Noting):
 
     # -- responses
 
-    def _response(self, step: Step, message: Message) -> None:
-        self._last_step, self._step_id = step, step.step_id
+    def _step(self, step: Step, message: Message) -> None:
         written: dict[Block, JsonObject] = {}
         left_out: list[Block] = []
         blocks = [origin for origin in message.origins if isinstance(origin, Block)]
@@ -249,12 +227,7 @@ class PydanticWriting(Noting):
         return {"part_kind": "text", "content": sendable_text(text, self._note)}
 
     def _call(self, call: Call) -> JsonObject:
-        sent = self._ids.sent(call.id)
-        if sent != call.id:
-            self._note("tool_id_rewritten", tool_call_id=call.id, sent=sent)
-        name = self._names.sent(call.event.tool_name)
-        if name != call.event.tool_name:
-            self._note("tool_name_rewritten", tool_name=call.event.tool_name, sent=name)
+        sent, name = self._call_id(call), self._tool_name(call)
         args = input_object(call.event.args, self._note)
         return {"part_kind": "tool-call", "tool_name": name, "tool_call_id": sent, "args": args}
 
@@ -262,7 +235,4 @@ class PydanticWriting(Noting):
         """False when nothing can be answered (X5); None leaves the answer to the plan."""
         if self._asked and self._messages[-1]["kind"] == "request":
             return None
-        if self._last_step is not None:
-            self._record, self._step_id = self._last_step.record, self._last_step.step_id
-        self._note("nothing_to_answer")
-        return False
+        return self._unanswerable()

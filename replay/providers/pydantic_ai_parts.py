@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ledger.events import Json, JsonObject
 from replay.providers.content import NO_OUTPUT, Report, result_parts, written_part
 from replay.providers.media import Media, image_problem, is_base64, is_url, refused, text_problem
-from replay.providers.names import Names
+from replay.providers.names import Renamed
 from replay.providers.settings import choice_among, counts, numbers, settings_in
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned
@@ -68,7 +68,7 @@ def _media(media: Media) -> JsonObject | str:
     return problem or {"type": "binary", "data": media.data, "media_type": kind}
 
 
-def parameters_of(tools: Json, names: Names, report: Report) -> JsonObject:
+def parameters_of(tools: Json, names: Renamed, report: Report) -> JsonObject:
     """The recorded tools as `ModelRequestParameters` of the library; empty without any."""
     written: list[Json] = []
     for tool in functions(tools, names, report):

@@ -162,7 +162,7 @@ RULES = table(
     ),
     Rule(
         "O27",
-        "Gemini's OpenAI layer, from Gemini 3 on, wants extra_content.google.thought_signature on the first call",
+        "Gemini's OpenAI layer, from Gemini 3 on, wants extra_content.google.thought_signature on a first call",
         "see G10",
         "its own where Gemini made the call in this format, else the dummy on a message's first call",
         "ai.google.dev/gemini-api/docs/thought-signatures",

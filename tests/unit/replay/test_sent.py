@@ -76,7 +76,7 @@ def test_only_the_last_ones_when_asked() -> None:
     ("provider", "api", "target"),
     [
         ("anthropic", "openai-completions", "openai-chat"),
-        ("anthropic", "openai-responses", None),
+        ("anthropic", "openai-responses", "openai-responses"),
         ("anthropic", None, "anthropic"),
         ("mistral", None, "mistral"),
         ("openai", None, None),
