@@ -82,7 +82,7 @@ def test_whatever_is_given_is_judged_and_never_raises(request_: dict[str, object
 
 
 def test_an_unknown_provider_is_named_with_those_there_are() -> None:
-    with pytest.raises(UnknownTarget, match="no target acme; there is: .*anthropic"):
+    with pytest.raises(UnknownTarget, match=r"no target acme; there is: .*anthropic"):
         violations("acme", {"messages": []})
 
 
