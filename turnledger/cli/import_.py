@@ -1,5 +1,8 @@
 """`turnledger import`: what runtimes wrote, taken in again and again without doubles."""
 
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,6 +20,7 @@ from turnledger.importing.files import STDIN, Missing, session_files
 from turnledger.importing.formats import AUTO, FORMATS, suffixes
 from turnledger.importing.reports import FileReport, totals
 from turnledger.importing.storing import import_file
+from turnledger.importing.watching import Watched
 
 _SHOWN = 20  # problems of one file written out for people; --json has all
 
@@ -26,10 +30,25 @@ _SHOWN = 20  # problems of one file written out for people; --json has all
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--dry-run", "dry", is_flag=True, help="Say what would be stored; store nothing.")
 @click.option("--as", "name", metavar="NEW", help="Another name for the conversation (one session file only).")
+@click.option("--watch", is_flag=True, help="Go on taking in what is written there, until interrupted.")
+@click.option(
+    "--every",
+    type=click.FloatRange(0.05),
+    default=1.0,
+    show_default=True,
+    help="Seconds between looks, with --watch.",
+)
 @json_option
 @click.pass_obj
 def import_(
-    front: Front, source_format: str, paths: tuple[str, ...], dry: bool, name: str | None, as_json: bool
+    front: Front,
+    source_format: str,
+    paths: tuple[str, ...],
+    dry: bool,
+    name: str | None,
+    watch: bool,
+    every: float,
+    as_json: bool,
 ) -> None:
     """Take in transcripts of a runtime: files, folders, globs, or `-`.
 
@@ -39,6 +58,11 @@ def import_(
     """
     if name is not None and not is_id(name):
         raise click.BadParameter("must be 1-200 characters without control characters", param_hint="--as")
+    if watch:
+        if dry or name is not None or "-" in paths:
+            raise click.UsageError("--watch goes with neither --dry-run nor --as nor standard input")
+        _watch(front, source_format, paths, every, as_json)
+        return
     files = list(session_files(paths, suffixes(source_format)))
     if name is not None and len(files) > 1:
         raise click.UsageError(f"--as names one conversation, but the paths name {len(files)} files")
@@ -66,6 +90,47 @@ def import_(
     bad = sum(report.incomplete for report in reports)
     if bad:
         raise Failure(f"{bad} of {len(reports)} files could not be read whole; the rest was taken in")
+
+
+def _watch(front: Front, source_format: str, paths: tuple[str, ...], every: float, as_json: bool) -> None:
+    """Takes in what is there, then whatever is written, a line for each look that found something new.
+
+    A file that cannot be read (yet) is said and looked at again when it has changed.
+    """
+    watched = Watched(paths, suffixes(source_format))
+    said: dict[Path, tuple[object, ...]] = {}
+    with front.ledger(create=True) as ledger, interrupted() as stop:
+        while not stop.is_set():
+            for file in watched.changed():
+                report = import_file(ledger, source_format, file, None, False, lambda _size: None)
+                problems = (report.failure, *report.problems)
+                if said.get(file) != problems:
+                    said[file] = problems
+                    _say_problems(report)
+                for one in report.conversations:
+                    if one.new and as_json:
+                        emit({"file": str(file), **one.as_json()})
+                    elif one.new:
+                        click.echo(f"{one.conversation_id}: {one.new} new, {one.known} known  ({file.name})")
+            sys.stdout.flush()
+            stop.wait(every)
+
+
+@contextmanager
+def interrupted() -> Iterator[threading.Event]:
+    """An event that is set by SIGINT or SIGTERM while the block runs; a second one ends the process."""
+    stop = threading.Event()
+
+    def take(number: int, _frame: object) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    before = {number: signal.signal(number, take) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ledger(front: Front, dry: bool, stack: ExitStack) -> Ledger | None:

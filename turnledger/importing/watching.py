@@ -1,0 +1,37 @@
+"""Files that grow while they are watched: which of them have changed since the last look."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from turnledger.importing.files import STDIN, Missing, session_files
+
+State = tuple[int, int, int]
+"""Device and inode, size, and time of the last change in nanoseconds."""
+
+
+class Watched:
+    """The files that paths name, as they were at the last look. A file that appears later is one of them."""
+
+    def __init__(self, paths: Iterable[str], suffixes: tuple[str, ...]) -> None:
+        self._paths = tuple(paths)
+        self._suffixes = suffixes
+        self._states: dict[Path, State] = {}
+
+    def changed(self) -> Iterator[Path]:
+        """The files that are new, longer or otherwise changed since the last look."""
+        for file in session_files(self._paths, self._suffixes):
+            if isinstance(file, Missing) or file == STDIN:
+                continue
+            state = _state(file)
+            if state is not None and self._states.get(file) != state:
+                self._states[file] = state
+                yield file
+
+
+def _state(file: Path) -> State | None:
+    """None for a file that is gone again; the next look tells."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
