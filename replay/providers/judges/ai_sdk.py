@@ -105,9 +105,10 @@ def _calls(messages: list[JsonObject], sendable: bool) -> Iterator[tuple[str, st
     hosted: set[str] = set()
     waiting: dict[str, str] = {}
     answered: set[str] = set()
+    last = max((at for at, one in enumerate(messages) if one.get("role") == "assistant"), default=-1)
     for at, message in enumerate(messages):
         role = message.get("role")
-        if role in ("user", "system"):
+        if role in ("user", "system") and (sendable or at < last):  # the last ones may be open in a start (X8)
             for name, where in waiting.items():
                 yield "V1", where, f"the call {name} has no result before messages.{at}"
             waiting = {}

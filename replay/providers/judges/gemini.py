@@ -166,6 +166,7 @@ def _may_stand(parts: Sequence[JsonObject], at: int, first: int | None) -> bool:
 def _pairs(contents: Sequence[tuple[str, list[JsonObject]]], sendable: bool) -> Iterator[Violation]:
     """Calls against the responses that lead the next content; the last may be open in a mere start (X8)."""
     calls: list[JsonObject] = []
+    last_answer = max((at for at, (role, _) in enumerate(contents) if role == "model"), default=-1)
     for at, (role, parts) in enumerate(contents):
         made = _all(parts, "functionCall")
         answers = _all(parts, "functionResponse")
@@ -182,7 +183,11 @@ def _pairs(contents: Sequence[tuple[str, list[JsonObject]]], sendable: bool) -> 
         if answers and not calls:
             yield _found("G3", f"contents.{at}", "responses to no calls")
         elif calls and (len(answers) != len(calls) or leading != len(answers)):
-            yield _found("G1", f"contents.{at}", f"{leading} leading responses to {len(calls)} calls")
+            if sendable or at < last_answer or len(answers) > len(calls):
+                yield _found("G1", f"contents.{at}", f"{leading} leading responses to {len(calls)} calls")
+            else:
+                ids = {answer.get("id") for answer in answers}
+                calls = [call for call in calls if call.get("id") in ids]
         for call, answer in zip(calls, answers, strict=False):
             if call.get("name") != answer.get("name") or call.get("id") != answer.get("id"):
                 yield _found(

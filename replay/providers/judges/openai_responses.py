@@ -99,12 +99,13 @@ def _ids(items: Sequence[JsonObject]) -> Iterator[Violation]:
 
 
 def _pairs(items: Sequence[JsonObject], sendable: bool, *, chained: bool) -> Iterator[Violation]:
-    """Every call has its output behind it and every output its call before it. At the end of what is only a
+    """Every call has its output behind it and every output its call before it. In what is only a
     conversation's start (X8) the model's last items may be open."""
     last = len(items)
     if not sendable:
-        while last and (not _is_given(items[last - 1])):
-            last -= 1
+        for given in (True, False):
+            while last and _is_given(items[last - 1]) is given:
+                last -= 1
     waiting: dict[tuple[str, str], int] = {}
     asked: dict[str, set[str]] = {}
     for at, item in enumerate(items):

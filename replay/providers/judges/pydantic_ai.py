@@ -109,7 +109,7 @@ def _calls(messages: list[JsonObject], sendable: bool) -> Iterator[tuple[str, st
             elif _answers(part):
                 if waiting.pop(name, None) is None:
                     yield "P2", where, f"no call {name} is waiting for it"
-            elif waiting and part.get("part_kind") != "retry-prompt":
+            elif waiting and part.get("part_kind") != "retry-prompt" and (sendable or at < last):
                 yield "P1", open_at, f"something stands before the return of {', '.join(waiting)}"
                 waiting = {}
     if sendable:
