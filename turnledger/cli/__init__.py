@@ -5,6 +5,7 @@ import click
 from turnledger.cli.append import append
 from turnledger.cli.audit import audit
 from turnledger.cli.db import db
+from turnledger.cli.doctor import doctor
 from turnledger.cli.explain import explain
 from turnledger.cli.front import DEFAULT_DATABASE, Front, FrontGroup
 from turnledger.cli.import_ import import_
@@ -39,6 +40,7 @@ for command in (
     record,
     recover,
     import_,
+    doctor,
     list_,
     show,
     replay_,
