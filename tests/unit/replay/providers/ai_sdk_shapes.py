@@ -17,7 +17,7 @@ _SCHEMAS = json.loads(Path(__file__).with_name("ai_sdk_schemas.json").read_text(
 VALIDATORS = {version: Draft202012Validator(schema) for version, schema in _SCHEMAS.items()}
 _KEYS = {
     "messages", "system", "instructions", "allowSystemInMessages", "model", "tools", "providerOptions",
-    "temperature", "topP", "maxOutputTokens",
+    "temperature", "topP", "maxOutputTokens", "toolChoice",
 }  # fmt: skip
 
 
@@ -26,6 +26,10 @@ def ai_sdk_faults(request: Mapping[str, Any], version: str | None = None) -> lis
     if version is None:
         return min((ai_sdk_faults(request, one) for one in VALIDATORS), key=len)
     faults = [f"unknown key {name}" for name in request if name not in _KEYS]
+    choice = request.get("toolChoice", "auto")
+    named = isinstance(choice, dict) and set(choice) == {"type", "toolName"} and choice["type"] == "tool"
+    if not (named or choice in ("auto", "none", "required")):
+        faults.append(f"toolChoice: {choice!r}")
     for error in VALIDATORS[version].iter_errors(request["messages"]):
         faults.append(f"{list(error.absolute_path)}: {error.message[:200]}")
     return faults
