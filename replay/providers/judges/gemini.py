@@ -186,8 +186,7 @@ def _pairs(contents: Sequence[tuple[str, list[JsonObject]]], sendable: bool) -> 
             if sendable or at < last_answer or len(answers) > len(calls):
                 yield _found("G1", f"contents.{at}", f"{leading} leading responses to {len(calls)} calls")
             else:
-                ids = {answer.get("id") for answer in answers}
-                calls = [call for call in calls if call.get("id") in ids]
+                calls = _answered(calls, answers)
         for call, answer in zip(calls, answers, strict=False):
             if call.get("name") != answer.get("name") or call.get("id") != answer.get("id"):
                 yield _found(
@@ -196,6 +195,19 @@ def _pairs(contents: Sequence[tuple[str, list[JsonObject]]], sendable: bool) -> 
         calls = []
     if calls and sendable:
         yield _found("G1", f"contents.{len(contents) - 1}", f"{len(calls)} calls without their responses")
+
+
+def _answered(calls: Sequence[JsonObject], answers: Sequence[JsonObject]) -> list[JsonObject]:
+    """The calls that some of the answers are for, in the answers' order where they follow the calls'."""
+    left = iter(calls)
+    same = [
+        next(
+            (call for call in left if (call.get("name"), call.get("id")) == (one.get("name"), one.get("id"))),
+            None,
+        )
+        for one in answers
+    ]
+    return [call if call is not None else {} for call in same]
 
 
 def _all(parts: Sequence[JsonObject], kind: str) -> list[JsonObject]:
