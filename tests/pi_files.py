@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ledger.admission import parse_line
-from ledger.events import MAX_EVENT_BYTES, Event, JsonObject, to_json
 from ledger.intake.lines import split_lines
 from ledger.intake.pi import Session
-from ledger.recorded import EncodedEvent, RecordedEvent
-from replay import neutral, plan
+from tests.imports import Taken, collected
 
 SESSION = "0190aaaa-0000-7000-8000-000000000001"
 START = 1_790_000_000_000  # milliseconds since 1970
@@ -116,81 +112,7 @@ def call(call_id: str, **args: Any) -> dict[str, Any]:
     return {"type": "toolCall", "id": call_id, "name": "bash", "arguments": args}
 
 
-@dataclass
-class Taken:
-    """What a file gave: its own events by conversation in order, the session, sources of branches."""
-
-    session: Session
-    own: dict[str, list[RecordedEvent]]
-    sources: dict[str, tuple[str, int]]
-
-    @property
-    def codes(self) -> list[str]:
-        """Codes of the problems."""
-        return [problem.code for problem in self.session.problems]
-
-    def events(self, conversation: str | None = None) -> list[Event]:
-        """The conversation's own events."""
-        return [record.event for record in self.own[conversation or self.session.conversation_id]]
-
-    def whole(self, conversation: str | None = None) -> list[RecordedEvent]:
-        """All that is read of a conversation, its sources up to the forks included."""
-        name = conversation or self.session.current
-        own = self.own[name]
-        if name not in self.sources:
-            return own
-        source, version = self.sources[name]
-        return [record for record in self.whole(source) if record.version <= version] + own
-
-    def context(self, conversation: str | None = None) -> list[tuple[str, str]]:
-        """Role and text of the messages that would be sent; of the leaf's conversation when none is named."""
-        return [
-            (message.role, " ".join(_words(part) for part in message.parts))
-            for message in neutral(plan(self.whole(conversation)))
-        ]
-
-    def texts(self) -> list[str]:
-        """The texts of the leaf's context."""
-        return [text for _, text in self.context()]
-
-    def ids(self) -> dict[str, list[str]]:
-        """Event ids by conversation, in order."""
-        return {name: [record.event_id for record in events] for name, events in self.own.items()}
-
-
-def _words(part: JsonObject) -> str:
-    if part["type"] == "tool_result":
-        content = part["content"]
-        return "".join(str(block["text"]) for block in content) if isinstance(content, list) else str(content)  # type: ignore[index, call-overload]
-    if part["type"] == "tool_call":
-        return f"<{part['tool_call_id']}>"
-    return str(part.get("text", part["type"]))
-
-
-def admitted(encoded: EncodedEvent) -> Event:
-    """The event, which the door takes as it is: within the limits, nothing renamed, nothing dropped."""
-    event = parse_line(encoded.body)
-    assert to_json(event) == json.loads(encoded.body)
-    assert len(encoded.body) <= MAX_EVENT_BYTES
-    assert (encoded.id, encoded.type, encoded.turn_id, encoded.step_id) == (
-        event.id,
-        event.type,
-        event.turn_id,
-        event.step_id,
-    )
-    return event
-
-
 def take(data: bytes, name: str | None = None, file: str = "session.jsonl") -> Taken:
     """Everything that a file's bytes give. Raises `NotASession`."""
     session = Session.read(split_lines([data]), file, name)
-    own: dict[str, list[RecordedEvent]] = {}
-    sources: dict[str, tuple[str, int]] = {}
-    for stream in session.streams(lambda offset, length: data[offset : offset + length]):
-        events = [admitted(encoded) for encoded in stream.events()]
-        own[stream.conversation_id] = [
-            RecordedEvent.of(event, version) for version, event in enumerate(events, stream.source_version + 1)
-        ]
-        if stream.source is not None:
-            sources[stream.conversation_id] = (stream.source, stream.source_version)
-    return Taken(session, own, sources)
+    return collected(session, session.streams(lambda offset, length: data[offset : offset + length]))

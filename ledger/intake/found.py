@@ -7,6 +7,7 @@ given as it stands, and said in `problems`; nothing is dropped.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from ledger.intake.problems import Problem
 
 _NOTHING = b" \t\r\0"  # what lies between records without meaning; NULs come from a file system's crash
 _DECODER = json.JSONDecoder()
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _MAX_STARTS = 1_000  # beginnings of records tried on one damaged line
 
 
@@ -132,7 +134,8 @@ def _pieces(raw: bytes) -> Iterator[tuple[int, int, JsonObject | None]]:
     """A damaged line cut into whole records (with their value) and the fragments between them (with None).
 
     A record is an object that begins where one may: at the line's start, after another record, or at a `{"`
-    inside a fragment whose object says a `type` and reaches the next record or the line's end.
+    inside a fragment whose object says a `type`, reaches the next record or the line's end, and does not stand
+    where the fragment's own record has a value.
     """
     text = raw.decode("latin-1")  # one character a byte: places in it are places in the bytes
     begin = at = 0
@@ -141,7 +144,7 @@ def _pieces(raw: bytes) -> Iterator[tuple[int, int, JsonObject | None]]:
         if at < 0:
             break
         end = _end_of_record(text, at)
-        if end is None:
+        if end is None or _is_value(text[begin:at]):
             at += 1
             continue
         if raw[begin:at].strip(_NOTHING):
@@ -151,6 +154,14 @@ def _pieces(raw: bytes) -> Iterator[tuple[int, int, JsonObject | None]]:
         begin = at = end
     if raw[begin:].strip(_NOTHING):
         yield begin, len(raw), None
+
+
+def _is_value(before: str) -> bool:
+    """Whether what follows this beginning of a record is one of its values, and no record of its own."""
+    if not before.lstrip().startswith("{"):
+        return False
+    told = _STRING.sub("0", before)
+    return '"' not in told and told.rstrip().endswith((":", ",", "["))
 
 
 def _end_of_record(text: str, start: int) -> int | None:
