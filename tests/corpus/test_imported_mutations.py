@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ledger.errors import NotASession
+from ledger.events import TextComplete, ToolResult, ToolStart, UserMessage
 from projections.conversation import rows
 from replay import replay
 from replay.ailments import of_problem
@@ -51,10 +52,18 @@ def digests(taken: Taken) -> set[str]:
 
 
 def said(taken: Taken) -> set[tuple[str, str]]:
-    """What was said, called and answered: each once, wherever it stands."""
-    kinds = {"user_message": "content", "text_complete": "text", "tool_start": "args", "tool_result": "content"}
-    events = (record for own in taken.own.values() for record in own if record.type in kinds)
-    return {(record.type, str(getattr(record.event, kinds[record.type]))) for record in events}
+    """The texts that were said and the calls that were made and answered: each once, wherever it stands."""
+    found = set()
+    for own in taken.own.values():
+        for record in own:
+            event = record.event
+            if isinstance(event, ToolStart | ToolResult):
+                found.add((event.type, event.tool_call_id))
+            elif isinstance(event, UserMessage | TextComplete):
+                body = event.content if isinstance(event, UserMessage) else event.text
+                parts = body if isinstance(body, list) else [{"text": body}]
+                found.add((event.type, "".join(str(part.get("text")) for part in parts)))
+    return {one for one in found if one[1]}
 
 
 @functools.cache
