@@ -12,6 +12,7 @@ from replay.providers.bedrock_families import Family
 from replay.providers.content import (
     NO_ERROR_TEXT,
     NO_OUTPUT,
+    OUTPUT_BELOW,
     Report,
     is_blank,
     is_content_list,
@@ -107,7 +108,7 @@ class Blocks:
             text = sendable_text(content if isinstance(content, str) else canonical(content), report)
             blocks = [] if is_blank(text) else [text_block(text)]
         if not blocks:
-            blocks = [text_block(NO_ERROR_TEXT if failed else NO_OUTPUT)]
+            blocks = [text_block(NO_ERROR_TEXT if failed else OUTPUT_BELOW if moved else NO_OUTPUT)]
         elif failed and not self._family.status:
             blocks[0] = text_block(f"[error] {blocks[0]['text']}")
         return blocks, moved

@@ -19,6 +19,8 @@ ANCHOR = "[the conversation starts with the assistant]"
 
 NO_ERROR_TEXT = "[the tool failed without a message]"
 NO_OUTPUT = "[the tool returned nothing]"
+OUTPUT_BELOW = "[what the tool returned follows]"
+"""The text of a result whose images and files must stand behind it."""
 
 
 def is_blank(text: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ledger.events import Json, JsonObject
 from replay.items import Thinking
 from replay.parts import text_part
-from replay.providers.content import NO_OUTPUT, Report, result_parts, written_part
+from replay.providers.content import OUTPUT_BELOW, Report, result_parts, written_part
 from replay.providers.media import Media, image_problem, refused, text_problem
 from replay.providers.names import Renamed
 from replay.providers.settings import choice_among, counts, numbers, settings_in
@@ -53,7 +53,7 @@ def _file(media: Media) -> JsonObject | str:
 def result_text(content: Json, failed: bool, images: bool, report: Report) -> tuple[str, list[JsonObject]]:
     """A result as the text of a tool message, and its images, which stand behind the run of results (O5)."""
     text, moved = result_parts(content, failed, _media if images else _text_alone, report)
-    return text or NO_OUTPUT, moved
+    return text or OUTPUT_BELOW, moved
 
 
 def definitions(tools: Json, names: Renamed, report: Report) -> list[JsonObject]:

@@ -120,10 +120,10 @@ class PydanticWriting(RequestWriting):
         if message.role == "system":
             self._note("system_message_as_user")
             content = [system_as_user(item)["text"] if isinstance(item, str) else item for item in content]
+        self._gate.new_turn()
         self._prompt(content, [list(entry.versions)])
 
     def _prompt(self, content: Sequence[Json], versions: list[list[int]]) -> None:
-        self._gate.new_turn()
         self._asked = True
         self._request([{"part_kind": "user-prompt", "content": list(content)}], versions)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
-from replay.providers.content import NO_OUTPUT, Report, result_parts, written_part
+from replay.providers.content import OUTPUT_BELOW, Report, result_parts, written_part
 from replay.providers.media import Media, image_problem, is_base64, is_url, refused, text_problem
 from replay.providers.names import Renamed
 from replay.providers.settings import choice_among, counts, numbers, settings_in
@@ -34,7 +34,7 @@ def result_content(content: Json, failed: bool, report: Report) -> tuple[Json, l
             report("surrogates_replaced")
         return sent, []
     text, moved = result_parts(content, failed, _media, report)
-    return text.removeprefix("[error] ") if failed else text or NO_OUTPUT, [_item(part) for part in moved]
+    return text.removeprefix("[error] ") if failed else text or OUTPUT_BELOW, [_item(part) for part in moved]
 
 
 def _item(written: JsonObject) -> Json:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replay.providers.content import NO_OUTPUT
+from replay.providers.content import NO_OUTPUT, OUTPUT_BELOW
 
 Form = list[tuple[Any, ...]]
 Body = Mapping[str, Any]
@@ -32,7 +32,9 @@ class _Calls:
 
     def answered(self, name: str, value: Any, failed: bool) -> tuple[Any, ...]:
         told = _value(value)
-        stand_in = isinstance(told, str) and told.startswith("[") and told.endswith("]")
+        stand_in = isinstance(told, str) and (not told or (told.startswith("[") and told.endswith("]")))
+        if told in (NO_OUTPUT, OUTPUT_BELOW):
+            told = ""
         return "result", self._numbers[name].pop(0), told, None if stand_in else failed
 
 
@@ -125,7 +127,7 @@ def _responses(items: list[Any]) -> Iterator[tuple[Any, ...]]:
         if kind == "message":
             yield from ((item["role"], text) for text in _texts(item["content"]))
         elif kind == "reasoning":
-            yield "thinking", item["id"], item.get("encrypted_content")
+            yield "thinking", item.get("id"), item.get("encrypted_content")
         elif kind == "function_call":
             yield calls.called(item["call_id"], item["name"], item["arguments"])
         elif kind == "function_call_output":

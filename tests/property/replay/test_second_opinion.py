@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
+from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ledger.recorded import RecordedEvent
@@ -27,6 +29,8 @@ BELOW = {
     "openai-chat": ("openai-completions", "gpt-4.1"),
     "openai-responses": ("openai-responses", "gpt-5.4"),
 }
+# Not shrunk: each smaller example goes through the library too, which takes minutes.
+tried = settings(many(60), phases=[Phase.generate])
 TARGETS = sorted(set(LIBRARY) & set(targets()))
 
 
@@ -44,7 +48,7 @@ def through(records: list[RecordedEvent], target: str) -> Result:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@many(25)
+@tried
 @given(data=st.data())
 def test_what_the_library_makes_of_our_request_breaks_no_rule(target: str, data: st.DataObject) -> None:
     other = library(target)
@@ -65,20 +69,24 @@ DIFFERENCES: dict[str, dict[str, str]] = {
 """Rules that the library's own request breaks, and why that is its own affair."""
 
 
-# Not for anthropic yet: its run with shrinking has not been seen to end green.
-@pytest.mark.parametrize("target", [name for name in TARGETS if name in FORMS and name != "anthropic"])
-@many(25)
+@pytest.mark.parametrize("target", [name for name in TARGETS if name in FORMS])
+@tried
 @given(data=st.data())
 def test_both_say_the_same(target: str, data: st.DataObject) -> None:
     other = library(target)
     records = recorded(data.draw(recorded_by(orderly_ledgers()), "events"))
     found = through(records, target)
     direct = replay(records, "c", {"provider": target, "model": BELOW[target][1]})
-    assert found.sendable == direct.sendable
-    assume(found.sendable)
+    if found.sendable != direct.sendable:  # a system message is asked as the user's text below the library
+        assert ends_with_system(direct)
+    assume(found.sendable and direct.sendable)
     theirs, ours = (FORMS[target](body) for body in (other.body(found.request), direct.request))
     assert plain(ours) == plain(theirs)
     assert thought(theirs) <= thought(ours), "no thinking goes through the library that we would not send"
+
+
+def ends_with_system(found: Result) -> bool:
+    return bool(found.messages) and found.messages[-1].get("role") in ("system", "developer")
 
 
 def thought(form: Form) -> set[tuple[str, ...]]:
@@ -87,11 +95,14 @@ def thought(form: Form) -> set[tuple[str, ...]]:
 
 def plain(form: Form) -> Form:
     """Without thinking (a step of thinking alone does not go through the library) and without what stands
-    before a history that starts with the assistant, which not every target wants; with system messages amid
-    the history as the library can hold them."""
-    told = [said for said in form if said != ("user", ANCHOR) and said[0] != "thinking"]
-    first = next((at for at, said in enumerate(told) if said[0] != "system"), len(told))
-    late = [
-        ("user", f"<system>\n{said[1]}\n</system>") if said[0] == "system" else said for said in told[first:]
-    ]
-    return told[:first] + late
+    before a history that starts with the assistant, which not every target wants; a system message amid the
+    history is one, whether it goes as such or as a user's text that says so."""
+    return [_said(said) for said in form if said != ("user", ANCHOR) and said[0] != "thinking"]
+
+
+def _said(said: tuple[Any, ...]) -> tuple[Any, ...]:
+    late = LATE_SYSTEM.fullmatch(said[1]) if said[0] == "user" else None
+    return said if late is None else ("system", late[1])
+
+
+LATE_SYSTEM = re.compile(r"<system>\n(.*)\n</system>", re.DOTALL)

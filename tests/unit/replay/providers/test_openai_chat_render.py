@@ -110,7 +110,7 @@ def test_errors_and_silence_are_said() -> None:
     )
     assert [message["content"] for message in found.messages if message["role"] == "tool"] == [
         "[the tool failed without a message]",
-        "[the tool returned nothing]",
+        "[what the tool returned follows]",
         "[error] gone",
         "[error] [3]",
         NO_RESULT,
