@@ -110,11 +110,21 @@ def test_errors_and_silence_are_said() -> None:
     )
     assert [message["content"] for message in found.messages if message["role"] == "tool"] == [
         "[the tool failed without a message]",
-        "[what the tool returned follows]",
+        "[the tool returned nothing]",
         "[error] gone",
         "[error] [3]",
         NO_RESULT,
     ]
+
+
+def test_a_result_whose_images_stand_behind_it_says_so() -> None:
+    image = {"type": "image", "media_type": "image/png", "data": "QUJD"}
+    found = answer(
+        user("q"), start("s1"), call("s1", "c1"), result("c1", content=[image]), user("r", turn="t2")
+    )
+    told, behind = found.messages[2:4]
+    assert told["content"] == "[what the tool returned follows]"
+    assert behind["role"] == "user"
 
 
 def turn_of(provider: str, model: str) -> list[dict[str, Any]]:
