@@ -1,5 +1,6 @@
 """From a ledger's events to the next model call: plan, neutral messages, requests, and the reasons."""
 
+from replay.continued import Continued
 from replay.diagnostics import Code, Diagnostic, codes
 from replay.difference import Difference, difference, difference_from
 from replay.explain import Explanation, Fate, explain_event, explain_message, explain_versions
@@ -15,6 +16,7 @@ from replay.sent import Sent, sent
 
 __all__ = [
     "Code",
+    "Continued",
     "Diagnostic",
     "Difference",
     "Explanation",

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ledger.events import Json
 
@@ -21,7 +21,16 @@ def fingerprints(beside: Json, messages: Iterable[Json]) -> list[str]:
     `sha256:` and 64 hex digits. Equal f[n] mean that the two requests are the same up to message n.
     """
     head = hashlib.sha256(canonical_bytes(beside)).digest()
-    found = [f"sha256:{head.hex()}"]
+    return [f"sha256:{head.hex()}", *_onwards(head, messages)]
+
+
+def longer(found: Sequence[str], messages: Iterable[Json]) -> list[str]:
+    """The fingerprints so far (`found`, one at least), and those of the messages that come."""
+    return [*found, *_onwards(bytes.fromhex(found[-1].removeprefix("sha256:")), messages)]
+
+
+def _onwards(head: bytes, messages: Iterable[Json]) -> list[str]:
+    found = []
     for message in messages:
         head = hashlib.sha256(head + canonical_bytes(message)).digest()
         found.append(f"sha256:{head.hex()}")

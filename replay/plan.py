@@ -64,6 +64,11 @@ def plan(events: Iterable[RecordedEvent], options: Options = Options()) -> Plan:
     """
     reading = Reading(options.agent_id)
     reading.read(events)
+    return settled(reading, options)
+
+
+def settled(reading: Reading, options: Options) -> Plan:
+    """The plan of what was read; the reading is used up."""
     settling = Settling(reading, options)
     settling.settle()
     context = settling.context()

@@ -56,14 +56,14 @@ class Reading:
         self.last_place = 0  # of all steps
         self.any_retry = False
         self._calls = Calls()
-        self._opened = False  # a user message or a step was seen: later system messages keep their place
+        self.opened = False  # a user message or a step was seen: later system messages keep their place
         self._last_step: Step | None = None
         self._group: Step | None = None  # the legacy group that is open
         self._group_open = 0  # its calls without a final result
         self._group_text = False
         self._unnamed: tuple[Turn, StepStart] | None = None  # the last step_start without a step id
-        self._last_user: tuple[str, int] = ("", 0)  # turn and version of the last user message
-        self._other_user: tuple[str, int] = ("", 0)  # the last one of another turn than that
+        self.last_user: tuple[str, int] = ("", 0)  # turn and version of the last user message
+        self.other_user: tuple[str, int] = ("", 0)  # the last one of another turn than that
 
     def read(self, records: Iterable[RecordedEvent]) -> None:
         """Take in the events of the conversation, in version order."""
@@ -113,9 +113,19 @@ class Reading:
                     apart(self, record, event)
         self.version = version
 
+    @property
+    def in_group(self) -> bool:
+        """True while a legacy group is open: what comes next may belong to it."""
+        return self._group is not None
+
+    @property
+    def call_ids(self) -> Iterable[str]:
+        """The ids of all calls, as they were recorded."""
+        return self._calls.ids
+
     def user_after(self, turn_id: str, version: int) -> bool:
         """True when a user message of another turn was recorded after `version`."""
-        last = self._last_user if self._last_user[0] != turn_id else self._other_user
+        last = self.last_user if self.last_user[0] != turn_id else self.other_user
         return last[1] > version
 
     def _named(self, turn: Turn, step_id: str, record: RecordedEvent) -> Step:
@@ -126,7 +136,7 @@ class Reading:
         step.context = self.contexts[-1] if self.contexts else None
         self.last_place = record.version
         self._last_step = step
-        self._opened = True
+        self.opened = True
         turn.steps.append(step)
         if step_id is not None:
             turn.named[step_id] = step
@@ -144,18 +154,18 @@ class Reading:
         return self._group
 
     def _user(self, record: RecordedEvent, event: UserMessage, turn: Turn, _step: Step | None) -> None:
-        self._opened = True
+        self.opened = True
         self._group = None
-        if self._last_user[0] != event.turn_id:
-            self._other_user = self._last_user
-        self._last_user = (event.turn_id, record.version)
+        if self.last_user[0] != event.turn_id:
+            self.other_user = self.last_user
+        self.last_user = (event.turn_id, record.version)
         self.items.append(Entry("user", record, content_parts(event.content)))
         if event.step_id is not None:
             self._named(turn, event.step_id, record)
 
     def _system(self, record: RecordedEvent, event: SystemMessage, *_: object) -> None:
         entry = Entry("system", record, content_parts(event.content))
-        if self._opened:
+        if self.opened:
             self.items.append(entry)
         else:
             self.system.append(entry)

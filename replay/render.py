@@ -65,20 +65,30 @@ def written(writing: Writing, messages: Iterable[Message]) -> Rendered:
 Renderer: TypeAlias = Callable[[Plan, Sequence[Message], Target], Rendered]
 """Gets the plan, its neutral messages (read-only, also inside) and the target; pure."""
 
+Begin: TypeAlias = Callable[[Plan, Target], Writing]
+"""Begins a render: gets a plan, of which the messages to be written may be only the first; pure."""
+
 _RENDERERS: dict[str, Renderer] = {}
+_BEGIN: dict[str, Begin] = {}
 _BY_API: dict[str, str] = {}
 _BY_PROVIDER: dict[str, str] = {}
 
 
 def register(
-    provider: str, renderer: Renderer, apis: Iterable[str] = (), providers: Iterable[str] = ()
+    provider: str,
+    renderer: Renderer,
+    apis: Iterable[str] = (),
+    providers: Iterable[str] = (),
+    begin: Begin | None = None,
 ) -> None:
     """Name the renderer for `Target.provider == provider`; a provider module does it once, when imported.
 
     `apis` are the names under which runtimes record the wire format, `providers` those of providers that have
-    no other.
+    no other. `begin` begins the same render to be written message by message, where it can be.
     """
     _RENDERERS[provider] = renderer
+    if begin is not None:
+        _BEGIN[provider] = begin
     _BY_API.update(dict.fromkeys(apis, provider))
     _BY_PROVIDER.update(dict.fromkeys(providers, provider))
 
@@ -102,6 +112,11 @@ def renderer(target: Target) -> Renderer:
         return _RENDERERS[target.provider]
     except KeyError:
         raise UnknownTarget(target=target.provider, known=", ".join(targets())) from None
+
+
+def beginning(target: Target) -> Begin | None:
+    """What begins a render for a target message by message; None where it is rendered at once."""
+    return _BEGIN.get(target.provider)
 
 
 def _neutral(plan: Plan, messages: Sequence[Message], _target: Target) -> Rendered:

@@ -12,7 +12,7 @@ from replay.materialize import Message, neutral
 from replay.options import RUNGS, Options, Target
 from replay.plan import Plan, plan
 from replay.prefix import prefix_changes, told
-from replay.render import Provenance, renderer
+from replay.render import Provenance, Rendered, renderer
 from replay.rung_notes import is_rung_note, started
 
 
@@ -120,21 +120,42 @@ def replay(
     and `BadInput` for a target that cannot be rendered for.
     """
     options = options or Options()
-    asked = isinstance(target, Mapping) and target.get("rung") is not None
-    target = Target.of(target)
-    render = renderer(target)
+    render = renderer(Target.of(target))
     events = events if isinstance(events, list) else list(events)
     planned = plan(events, options)
-    known: list[Diagnostic] = []
-    if options.recorded_rungs and not asked and target.rung == RUNGS[0] and planned.notes:
-        target, known = started(target, filter(is_rung_note, planned.notes))
+    target, known = starting(planned, target)
     messages, lost = lowered(neutral(planned), target.rung)
-    lost += known
     rendered = render(planned, messages, target)
+    result = answered(conversation_id, target, planned, messages, [*lost, *known], rendered, events)
+    if options.fingerprints:
+        result.fingerprints = fingerprints(result.beside, result.messages)
+    return result
+
+
+def starting(planned: Plan, asked: Target | Mapping[str, Json] | str) -> tuple[Target, list[Diagnostic]]:
+    """The target on the rung that its request starts on, and the diagnostic where that is a lower one than
+    asked for."""
+    named = isinstance(asked, Mapping) and asked.get("rung") is not None
+    target = Target.of(asked)
+    if named or not planned.options.recorded_rungs or target.rung != RUNGS[0] or not planned.notes:
+        return target, []
+    return started(target, filter(is_rung_note, planned.notes))
+
+
+def answered(
+    conversation_id: str,
+    target: Target,
+    planned: Plan,
+    messages: list[Message],
+    lost: list[Diagnostic],
+    rendered: Rendered,
+    events: list[RecordedEvent],
+) -> Result:
+    """What a replay answers, without fingerprints; `lost` are diagnostics of neither plan nor renderer."""
     found = [*planned.diagnostics, *lost, *rendered.diagnostics]
     if lost or rendered.diagnostics:
         found.sort(key=lambda one: one.version or 0)
-    result = Result(
+    return Result(
         conversation_id,
         planned.version,
         target,
@@ -151,6 +172,3 @@ def replay(
         system_key=rendered.system_key,
         events=events,
     )
-    if options.fingerprints:
-        result.fingerprints = fingerprints(result.beside, result.messages)
-    return result

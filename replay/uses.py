@@ -5,6 +5,7 @@ events came. The conversation view pairs by the same rule (`projections.pairing`
 """
 
 from bisect import bisect_left, insort
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from replay.items import Call, Turn
@@ -117,6 +118,11 @@ class Calls:
 
     def __init__(self) -> None:
         self._by_id: dict[str, Call | Uses] = {}  # most ids are used once
+
+    @property
+    def ids(self) -> Iterable[str]:
+        """All ids."""
+        return self._by_id
 
     def add(self, call: Call) -> None:
         """Take in a call that comes after all others."""

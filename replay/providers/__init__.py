@@ -18,23 +18,25 @@ from replay.providers import (
 from replay.providers.anthropic_thinking import APIS, PROVIDERS
 from replay.providers.violations import Violation, violations
 
-_render.register("ai-sdk", ai_sdk.render)
-_render.register("anthropic", anthropic.render, APIS, PROVIDERS)
-_render.register("bedrock", bedrock.render, bedrock.APIS, bedrock.PROVIDERS)
+_render.register("ai-sdk", ai_sdk.render, begin=ai_sdk.writing)
+_render.register("anthropic", anthropic.render, APIS, PROVIDERS, anthropic.writing)
+_render.register("bedrock", bedrock.render, bedrock.APIS, bedrock.PROVIDERS, bedrock.writing)
 _render.register(
     "gemini",
     gemini.render,
     gemini.APIS | gemini.VERTEX_APIS,
     gemini.PROVIDERS | gemini.VERTEX_PROVIDERS,
+    gemini.writing,
 )
-_render.register("mistral", mistral.render, mistral.APIS, mistral.DIALECT.providers)
-_render.register("openai-chat", openai_chat.render, openai_chat.APIS)
+_render.register("mistral", mistral.render, mistral.APIS, mistral.DIALECT.providers, mistral.writing)
+_render.register("openai-chat", openai_chat.render, openai_chat.APIS, begin=openai_chat.writing)
 _render.register(
     "openai-responses",
     openai_responses.render,
     openai_responses.APIS,
     openai_responses.PROVIDERS - {"openai"},  # it has Chat Completions as well
+    openai_responses.writing,
 )
-_render.register("pydantic-ai", pydantic_ai.render)
+_render.register("pydantic-ai", pydantic_ai.render, begin=pydantic_ai.writing)
 
 __all__ = ["Violation", "violations"]

@@ -1,0 +1,316 @@
+"""A replay that goes on: after some more events the next request costs what they add, not the whole history.
+
+Kept are the plan, the messages and the render up to where a step began (the base); what comes after it is
+planned and written on a copy each time. That gives the whole replay's answer as long as what comes reaches back
+to nothing in the base; where it does (a compaction, a retraction, a result for an old call …), all is replayed
+once and a new base is made.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+
+from ledger.events import (
+    Compaction,
+    Context,
+    Error,
+    Json,
+    JsonObject,
+    Note,
+    Retraction,
+    StepFinish,
+    StepStart,
+    TextComplete,
+    ThinkingComplete,
+    ToolApproval,
+    ToolResult,
+    ToolStart,
+)
+from ledger.recorded import RecordedEvent
+from replay.diagnostics import Diagnostic
+from replay.fingerprint import fingerprints, longer
+from replay.items import Call, Step, Turn
+from replay.ladder import lowered
+from replay.materialize import Message, neutral
+from replay.options import Options, Target
+from replay.plan import Plan, settled
+from replay.reading import Reading
+from replay.render import Writing, beginning, renderer
+from replay.result import Result, answered, replay, starting
+from replay.rung_notes import is_rung_note
+
+_OF_STEPS = (StepStart, StepFinish, TextComplete, ThinkingComplete, ToolStart)
+
+
+class Continued:
+    """One conversation's requests to one target, as it grows.
+
+        going = Continued("c1", {"provider": "anthropic", "model": "claude-x"})
+        going.feed(ledger.read("c1"))
+        request = going.result()
+        going.feed(new events)
+        request = going.result()
+
+    `feed` takes the events in version order, each once; `result` equals `replay` of all of them. Not for use by
+    several threads at once. `messages_written` counts the neutral messages that were written so far: what was
+    not in the base.
+    """
+
+    def __init__(
+        self,
+        conversation_id: str,
+        target: Target | Mapping[str, Json] | str = "neutral",
+        options: Options | None = None,
+    ) -> None:
+        """Raises `UnknownTarget` and `BadInput` for a target that cannot be rendered for."""
+        self.messages_written = 0
+        self._conversation_id = conversation_id
+        self._asked = target
+        self._options = options or Options()
+        self._records: list[RecordedEvent] = []
+        self._base: _Base | None = None
+        self._fits = True  # what was fed since the base reaches back to nothing in it
+        self._printed: tuple[Sequence[JsonObject], list[str]] = ((), [])
+        renderer(Target.of(target))
+
+    def feed(self, records: Iterable[RecordedEvent]) -> None:
+        """Take in what was recorded next."""
+        base = self._base
+        for record in records:
+            self._records.append(record)
+            if base is not None and self._fits:
+                self._fits = not base.is_reached_by(record)
+
+    def result(self) -> Result:
+        """The request as it stands."""
+        base = self._base
+        if base is not None and self._fits:
+            following = base.following(self._records[base.count :])
+            if following is not None:
+                reading, tail = following
+                result = self._joined(base, tail)
+                self._advance(base, reading.last_place)
+                return result
+        return self._whole()
+
+    def _whole(self) -> Result:
+        result = replay(self._records, self._conversation_id, self._asked, self._options)
+        self.messages_written += len(result.neutral)
+        result.events = list(self._records)
+        self._printed = (result.messages, result.fingerprints)
+        self._base, self._fits = None, True
+        steps = [item for item in result.plan.items if isinstance(item, Step)]
+        # Without a model named, what is the target's own hangs on the last step's.
+        kept = result.target.model is not None or beginning(result.target) is None
+        if kept and steps:
+            base = _Base.of(self._records[: self._index(steps[-1].version)], self._asked, self._options)
+            if base is not None and not any(map(base.is_reached_by, self._records[base.count :])):
+                self._base = base
+        return result
+
+    def _joined(self, base: "_Base", tail: Plan) -> Result:
+        """The whole answer from the base and the plan of what follows it."""
+        planned = base.joined(tail, self._records[-1].version if self._records else 0)
+        messages, lost = lowered(neutral(tail), base.target.rung)
+        self.messages_written += len(messages)
+        whole = [*base.messages, *messages]
+        if base.writing is None:
+            rendered = renderer(base.target)(planned, whole, base.target)
+        else:
+            writing = base.writing.fork()
+            for message in messages:
+                writing.write(message)
+            rendered = writing.rendered()
+        said = [*base.lost, *lost, *base.known]
+        records = list(self._records)
+        result = answered(self._conversation_id, base.target, planned, whole, said, rendered, records)
+        if self._options.fingerprints:
+            result.fingerprints = self._fingerprints(result)
+        return result
+
+    def _fingerprints(self, result: Result) -> list[str]:
+        before, found = self._printed
+        first = fingerprints(result.beside, ())
+        if found[:1] == first:
+            pairs = zip(before, result.messages, strict=False)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+            first = found[: same + 1]
+        printed = longer(first, result.messages[len(first) - 1 :])
+        self._printed = (result.messages, printed)
+        return printed
+
+    def _advance(self, base: "_Base", last_step: int) -> None:
+        """Take what stands before the last step (it began at that version) into the base, if it is settled."""
+        place = self._index(last_step)
+        if place <= base.count:
+            return
+        following = base.following(self._records[base.count : place])
+        if following is None or not _is_settled(*following):
+            return
+        turns, calls = following[0].turns, _names(*following)
+        if any(base.is_reached_by(record, turns, calls) for record in self._records[place:]):
+            return
+        base.take(*following, calls, place)
+
+    def _index(self, version: int) -> int:
+        return bisect_left(self._records, version, key=lambda record: record.version)
+
+
+class _Base:
+    """What is settled of the first `count` events, and the render of it in progress.
+
+    Its lists grow; what is answered copies them.
+    """
+
+    def __init__(
+        self, reading: Reading, plan: Plan, count: int, target: Target, known: list[Diagnostic]
+    ) -> None:
+        begin = beginning(target)
+        self.count = count
+        self.target = target
+        self.known = known
+        self.messages: list[Message] = []
+        self.lost: list[Diagnostic] = []
+        self.writing: Writing | None = None if begin is None else begin(plan, target)
+        self._reading = reading
+        self._turns: dict[str, Turn] = {}
+        self._calls: set[str] = set()
+        self._plan = plan
+        self._write(plan)
+        self._keep(reading, _names(reading, plan))
+
+    @classmethod
+    def of(
+        cls, records: list[RecordedEvent], asked: Target | Mapping[str, Json] | str, options: Options
+    ) -> "_Base | None":
+        """The base of the first events of a conversation; None where they are not settled."""
+        reading = Reading(options.agent_id)
+        reading.read(records)
+        plan = settled(reading, options)
+        if not _is_settled(reading, plan):
+            return None
+        target, known = starting(plan, asked)
+        return cls(reading, plan, len(records), target, known)
+
+    def is_reached_by(
+        self, record: RecordedEvent, turns: Mapping[str, Turn] | None = None, calls: Iterable[str] = ()
+    ) -> bool:
+        """Whether a later event may change what is settled, or needs to know more of it than is kept.
+
+        `turns` and `calls` are further ones that count as settled.
+        """
+        try:
+            event = record.event
+        except ValueError:
+            return False
+        if isinstance(event, Retraction):
+            return True
+        if event.agent_id != self._plan.options.agent_id or event.visibility == "hidden":
+            return False
+        if isinstance(event, Context | Compaction) or (isinstance(event, Note) and is_rung_note(record)):
+            return True
+        for known in (self._turns, turns or {}):
+            turn = known.get(event.turn_id or "")
+            if turn is not None and (
+                turn.terminal is not None or turn.unstepped is not None or event.step_id in turn.named
+            ):
+                return True
+        if isinstance(event, _OF_STEPS) and event.step_id is None:
+            return True
+        if isinstance(event, StepStart):
+            return event.retry_of is not None
+        if isinstance(event, Error):
+            return bool(event.retryable)
+        if isinstance(event, ToolStart | ToolResult | ToolApproval):
+            return event.tool_call_id in self._calls or event.tool_call_id in calls
+        return False
+
+    def following(self, records: list[RecordedEvent]) -> tuple[Reading, Plan] | None:
+        """What follows the base, read and planned; None where a renamed call needs a name of the base."""
+        reading = Reading(self._plan.options.agent_id)
+        reading.contexts, reading.retractions = [*self._reading.contexts], [*self._reading.retractions]
+        reading.opened, reading.last_place = self._reading.opened, self._reading.last_place
+        reading.last_user, reading.other_user = self._reading.last_user, self._reading.other_user
+        for record in records:
+            known = self._turns.get(record.turn_id or "")
+            if known is not None and known.turn_id not in reading.turns:
+                reading.turns[known.turn_id] = Turn(known.turn_id, known.version)
+        reading.read(records)
+        plan = settled(reading, self._plan.options)
+        renamed = any(call.id != call.event.tool_call_id and call.id in self._calls for call in _calls(plan))
+        return None if renamed else (reading, plan)
+
+    def joined(self, tail: Plan, version: int) -> Plan:
+        """The plan of the base and of what follows."""
+        base = self._plan
+        turns = dict(self._turns)
+        for name, turn in tail.turns.items():
+            turns[name] = _joined(turns[name], turn) if name in turns else turn
+        return Plan(
+            version,
+            base.options,
+            [*base.items, *tail.items],
+            base.system if self._reading.opened else tail.system,
+            base.context,
+            base.context_record,
+            base.compaction,
+            base.cut,
+            base.opaque_compactions,
+            [*base.diagnostics, *tail.diagnostics],
+            tail.pending,
+            turns,
+            [*base.notes, *tail.notes],
+        )
+
+    def take(self, reading: Reading, plan: Plan, calls: set[str], count: int) -> None:
+        """What follows belongs to the base from now on, up to the event of that index."""
+        whole = self._plan
+        whole.items += plan.items
+        whole.diagnostics += plan.diagnostics
+        whole.notes += plan.notes
+        self.count = count
+        self._write(plan)
+        self._keep(reading, calls)
+
+    def _write(self, plan: Plan) -> None:
+        messages, lost = lowered(neutral(plan), self.target.rung)
+        if self.writing is not None:
+            for message in messages:
+                self.writing.write(message)
+        self.messages += messages
+        self.lost += lost
+
+    def _keep(self, reading: Reading, calls: set[str]) -> None:
+        self._reading = reading
+        self._calls |= calls
+        for name, turn in reading.turns.items():
+            self._turns[name] = _joined(self._turns[name], turn) if name in self._turns else turn
+
+
+def _is_settled(reading: Reading, plan: Plan) -> bool:
+    """Whether nothing that was read waits for what comes: no open call, retry or group without step ids."""
+    retried = reading.any_retry and any(
+        turn.retried and turn.terminal is None for turn in reading.turns.values()
+    )
+    return not (plan.pending or retried or reading.in_group or not reading.opened)
+
+
+def _names(reading: Reading, plan: Plan) -> set[str]:
+    """All ids of calls, as recorded and as sent."""
+    return {*reading.call_ids, *(call.id for call in _calls(plan))}
+
+
+def _calls(plan: Plan) -> Iterator[Call]:
+    for item in plan.items:
+        if isinstance(item, Step):
+            yield from (block for block in item.blocks if isinstance(block, Call))
+
+
+def _joined(before: Turn, after: Turn) -> Turn:
+    """One turn of which two parts were read apart."""
+    turn = Turn(before.turn_id, before.version)
+    turn.last_version = after.last_version
+    turn.terminal, turn.inferred = after.terminal or before.terminal, after.inferred or before.inferred
+    turn.steps, turn.named = [*before.steps, *after.steps], {**before.named, **after.named}
+    turn.retried, turn.unstepped = before.retried or after.retried, before.unstepped or after.unstepped
+    return turn

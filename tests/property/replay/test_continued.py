@@ -1,0 +1,101 @@
+"""A replay that goes on answers as a whole one does, wherever its events were fed from, and writes less."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay import Continued, Options, Result, replay, targets
+from tests.property.ledgers import recorded
+from tests.property.replay.test_plan import options
+from tests.property.replay.test_targets import PROVIDERS, a_target, chaos, many, orderly
+
+
+def told(found: Result) -> str:
+    """All that a result says."""
+    neutral = [message.as_json() for message in found.neutral]
+    turns = {
+        name: [turn.terminal and turn.terminal.version, [step.version for step in turn.steps]]
+        for name, turn in found.plan.turns.items()
+    }
+    said = [found.as_json(), found.request, found.fingerprints, neutral, turns, len(found.events)]
+    return json.dumps([*said, len(found.plan.items), [one.version for one in found.plan.notes]])
+
+
+@pytest.mark.parametrize("provider", targets())
+@many(40)
+@given(data=st.data())
+def test_going_on_answers_as_a_whole_replay_does(provider: str, data: st.DataObject) -> None:
+    events: list[dict[str, Any]] = data.draw(st.one_of(chaos, orderly, orderly), "events")
+    chosen: Options = data.draw(options, "options")
+    target = "neutral" if provider == "neutral" else data.draw(a_target(provider), "target")
+    records = recorded(events)
+    going = Continued("c", target, chosen)
+    fed = 0
+    while fed < len(records):
+        more = data.draw(st.integers(1, 6), "more")
+        going.feed(records[fed : fed + more])
+        fed += more
+        assert told(going.result()) == told(replay(records[:fed], "c", target, chosen))
+    assert told(going.result()) == told(replay(records, "c", target, chosen))
+
+
+def steps(many: int, *, turns: int = 1) -> list[dict[str, Any]]:
+    """A history of steps that each call a tool and hear from it, in as many turns."""
+    events: list[dict[str, Any]] = []
+    for number in range(many):
+        turn, step = {"turn_id": f"t{number * turns // many}"}, f"s{number}"
+        if number * turns % many < turns:
+            events.append({"type": "user_message", **turn, "content": "go"})
+        own = {**turn, "step_id": step}
+        events += [
+            {"type": "step_start", **own, "provider": "anthropic", "api": "messages", "model": "m"},
+            {"type": "text_complete", **own, "text": f"looking {number}"},
+            {"type": "tool_start", **own, "tool_call_id": f"c{number}", "tool_name": "ls", "args": {}},
+            {"type": "token_usage", **own, "usage": {"input": 1, "output": 1}},
+            {"type": "step_finish", **own, "finish_reason": "tool_use"},
+            {"type": "tool_result", **turn, "tool_call_id": f"c{number}", "content": "out"},
+        ]
+    return events
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("turns", [1, 20])
+def test_a_step_more_writes_a_step_and_not_the_history(provider: str, turns: int) -> None:
+    target = {"provider": provider, "model": "m"}
+    records = recorded(steps(60, turns=turns))
+    going = Continued("c", target)
+    half = len(records) // 2
+    going.feed(records[:half])
+    going.result()
+    before, asked = going.messages_written, 0
+    for record in records[half:]:
+        going.feed([record])
+        found = going.result()
+        asked += 1
+    assert told(found) == told(replay(records, "c", target))
+    assert going.messages_written - before <= 6 * asked, "two steps and a user's message at the most"
+
+
+def test_each_event_of_a_run_is_asked_for_and_answered_whole() -> None:
+    target = {"provider": "anthropic", "model": "m"}
+    records = recorded(steps(12, turns=3))
+    going = Continued("c", target)
+    for number, record in enumerate(records, start=1):
+        going.feed([record])
+        assert told(going.result()) == told(replay(records[:number], "c", target))
+
+
+def test_an_answer_stays_what_it_was_when_more_is_fed() -> None:
+    records = recorded(steps(6, turns=2))
+    going = Continued("c", {"provider": "anthropic", "model": "m"})
+    kept = []
+    for record in records:
+        going.feed([record])
+        found = going.result()
+        kept.append((found, json.dumps([found.request, found.fingerprints, len(found.plan.items)])))
+    assert all(json.dumps([one.request, one.fingerprints, len(one.plan.items)]) == said for one, said in kept)
