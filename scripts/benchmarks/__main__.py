@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator
 import click
 from rich.console import Console
 
-from scripts.benchmarks import appending, folding, memory, reading, recording, report, sharing, showing
+from scripts.benchmarks import (
+    appending,
+    folding,
+    memory,
+    reading,
+    recording,
+    rendering,
+    report,
+    sharing,
+    showing,
+)
 from scripts.benchmarks.measure import Figure
 from scripts.benchmarks.settings import Settings
 
@@ -19,6 +29,8 @@ CASES: dict[str, Callable[[Settings], Iterator[Figure]]] = {
     "read-postgres": reading.read_postgres,
     "read-sqlite": reading.read_sqlite,
     "fold": folding.fold,
+    "render": rendering.render,
+    "go-on": rendering.go_on,
     "show-postgres": showing.show_postgres,
     "show-sqlite": showing.show_sqlite,
     "memory": memory.memory,
