@@ -24,7 +24,7 @@ from replay.providers.content import (
     written_part,
 )
 from replay.providers.media import Media, image_problem, is_base64, is_url, refused, text_problem
-from replay.providers.wire_text import cleaned, cleaned_text
+from replay.providers.wire_text import cleaned, cleaned_text, is_clean
 
 register(
     Code(
@@ -147,13 +147,25 @@ def _within(part: JsonObject, dialect: Dialect, report: Report) -> JsonObject:
 
 def plain(value: Json, report: Report) -> Json:
     """JSON that JavaScript reads as it is meant: no lone surrogates; numbers that it would change are texts."""
-    clean = cleaned(value)
-    if clean != value:
+    if not is_clean(value):
+        value = cleaned(value)
         report("surrogates_replaced")
-    sent = readable(clean)
-    if sent != clean:
+    if not _is_readable(value):
+        value = readable(value)
         report("number_as_text")
-    return sent
+    return value
+
+
+def _is_readable(value: Json) -> bool:
+    if isinstance(value, str):  # most values
+        return True
+    if isinstance(value, dict):
+        return all(map(_is_readable, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_readable, value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or abs(value) <= _SAFE
 
 
 def readable(value: Json) -> Json:

@@ -122,7 +122,7 @@ def sendable_text(text: str, report: Report) -> str:
     if text.isascii():
         return text
     sent = cleaned_text(text)
-    if sent != text:
+    if sent is not text:
         report("surrogates_replaced")
     return sent
 

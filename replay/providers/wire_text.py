@@ -11,22 +11,30 @@ def is_clean(value: Json) -> bool:
     """True when no string in a JSON value, a key included, holds a lone surrogate."""
     if isinstance(value, dict):
         for key, item in value.items():
-            if not (key.isascii() or _LONE.search(key) is None):
+            if not (key.isascii() or _is_whole(key)):
                 return False
             if isinstance(item, str):  # most items: spares the call
-                if not (item.isascii() or _LONE.search(item) is None):
+                if not (item.isascii() or _is_whole(item)):
                     return False
             elif isinstance(item, dict | list) and not is_clean(item):
                 return False
         return True
     if isinstance(value, list):
         return all(map(is_clean, value))
-    return not isinstance(value, str) or value.isascii() or _LONE.search(value) is None
+    return not isinstance(value, str) or value.isascii() or _is_whole(value)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()  # sooner done than a search
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def cleaned_text(text: str) -> str:
     """`text` with U+FFFD for every lone surrogate."""
-    return text if text.isascii() else _LONE.sub("\ufffd", text)
+    return text if text.isascii() or _is_whole(text) else _LONE.sub("\ufffd", text)
 
 
 def cleaned(value: Json) -> Json:
