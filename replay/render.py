@@ -70,8 +70,8 @@ Begin: TypeAlias = Callable[[Plan, Target], Writing]
 
 _RENDERERS: dict[str, Renderer] = {}
 _BEGIN: dict[str, Begin] = {}
-_BY_API: dict[str, str] = {}
-_BY_PROVIDER: dict[str, str] = {}
+_BY_API: dict[str, JsonObject] = {}
+_BY_PROVIDER: dict[str, JsonObject] = {}
 
 
 def register(
@@ -89,12 +89,17 @@ def register(
     _RENDERERS[provider] = renderer
     if begin is not None:
         _BEGIN[provider] = begin
-    _BY_API.update(dict.fromkeys(apis, provider))
-    _BY_PROVIDER.update(dict.fromkeys(providers, provider))
+    name(apis, providers, {"provider": provider})
 
 
-def target_named(provider: str | None, api: str | None) -> str | None:
-    """The target (`Target.provider`) whose format a step's api or provider names; None where none is known."""
+def name(apis: Iterable[str], providers: Iterable[str], target: JsonObject) -> None:
+    """Say which target (in its JSON spelling, without a model) recorded names of apis and providers mean."""
+    _BY_API.update(dict.fromkeys(apis, target))
+    _BY_PROVIDER.update(dict.fromkeys(providers, target))
+
+
+def target_named(provider: str | None, api: str | None) -> JsonObject | None:
+    """The target whose format a step's api or provider names, as JSON; None where none is known."""
     return _BY_API.get(api) if api is not None else _BY_PROVIDER.get(provider or "")
 
 

@@ -11,7 +11,9 @@ from typing import Literal, TypeAlias
 from ledger.errors import BadInput
 from ledger.events import JsonObject, StepStart
 from ledger.recorded import RecordedEvent
+from replay.continued import Continued
 from replay.options import Options, Target
+from replay.parts import canonical
 from replay.render import target_named, targets
 from replay.result import Result, replay
 
@@ -62,15 +64,15 @@ def target_of(event: StepStart) -> JsonObject | None:
     given = event.fields.get("request_target")
     if isinstance(given, dict):
         return given
-    provider = target_named(event.provider, event.api)
-    return None if provider is None else {"provider": provider, "model": event.model}
+    named = target_named(event.provider, event.api)
+    return None if named is None else {**named, "model": event.model}
 
 
 def sent(events: Sequence[RecordedEvent], conversation_id: str, last: int | None = None) -> list[Sent]:
     """Check every fingerprint on record, in every lane, or the `last` so many; in version order. Pure.
 
-    `events` are all of the conversation's, in version order. Each check renders what was there before the step:
-    time grows with the number of checks times the length of the history.
+    `events` are all of the conversation's, in version order. A check renders what came since the one before it
+    (`replay.continued`); only where a request differs is more rendered, to find which one it was.
     """
     starts: list[tuple[int, StepStart]] = []
     for place, record in enumerate(events):
@@ -84,10 +86,31 @@ def sent(events: Sequence[RecordedEvent], conversation_id: str, last: int | None
             starts.append((place, event))
     if last is not None:
         starts = starts[max(0, len(starts) - last) :]
-    return [_check(events, conversation_id, place, event) for place, event in starts]
+    kept: dict[str, _Kept] = {}
+    return [_check(events, conversation_id, place, event, kept) for place, event in starts]
 
 
-def _check(events: Sequence[RecordedEvent], conversation_id: str, place: int, event: StepStart) -> Sent:
+class _Kept:
+    """The replay of one lane to one target, as far as it was asked for."""
+
+    def __init__(self, conversation_id: str, target: JsonObject, lane: str | None) -> None:
+        self._going = Continued(conversation_id, target, Options(agent_id=lane))
+        self._fed = 0
+
+    def before(self, events: Sequence[RecordedEvent], place: int) -> Result:
+        """What was to be sent just before the event of that index; indexes rise from call to call."""
+        self._going.feed(events[self._fed : place])
+        self._fed = place
+        return self._going.result()
+
+
+def _check(
+    events: Sequence[RecordedEvent],
+    conversation_id: str,
+    place: int,
+    event: StepStart,
+    kept: dict[str, _Kept],
+) -> Sent:
     record, recorded = events[place], event.request_fingerprint or ""
     target = target_of(event)
     found = Sent(record.version, record.turn_id, record.step_id, None, recorded, None, "unknown_target")
@@ -103,7 +126,10 @@ def _check(events: Sequence[RecordedEvent], conversation_id: str, place: int, ev
     def rendered(until: int) -> Result:
         return replay(events[:until], conversation_id, target, Options(agent_id=event.agent_id))
 
-    now = rendered(place)
+    key = canonical([target, event.agent_id])
+    if key not in kept:
+        kept[key] = _Kept(conversation_id, target, event.agent_id)
+    now = kept[key].before(events, place)
     found.target, found.rendered = now.target, now.fingerprint
     found.verdict = "same" if now.fingerprint == recorded else "different"
     if found.verdict == "different":

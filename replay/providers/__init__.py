@@ -21,13 +21,8 @@ from replay.providers.violations import Violation, violations
 _render.register("ai-sdk", ai_sdk.render, begin=ai_sdk.writing)
 _render.register("anthropic", anthropic.render, APIS, PROVIDERS, anthropic.writing)
 _render.register("bedrock", bedrock.render, bedrock.APIS, bedrock.PROVIDERS, bedrock.writing)
-_render.register(
-    "gemini",
-    gemini.render,
-    gemini.APIS | gemini.VERTEX_APIS,
-    gemini.PROVIDERS | gemini.VERTEX_PROVIDERS,
-    gemini.writing,
-)
+_render.register("gemini", gemini.render, gemini.APIS, gemini.PROVIDERS, gemini.writing)
+_render.name(gemini.VERTEX_APIS, gemini.VERTEX_PROVIDERS, {"provider": "gemini", "api": "vertex"})
 _render.register("mistral", mistral.render, mistral.APIS, mistral.DIALECT.providers, mistral.writing)
 _render.register("openai-chat", openai_chat.render, openai_chat.APIS, begin=openai_chat.writing)
 _render.register(

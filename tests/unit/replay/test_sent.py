@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from replay import replay
+from replay.materialize import Message
+from replay.providers.anthropic import AnthropicWriting
 from replay.sent import sent, target_of
 from tests.unit.replay.talk import event, talk, text, user
 
@@ -82,11 +84,35 @@ def test_only_the_last_ones_when_asked() -> None:
         ("openai", None, None),
         (None, "messages", "anthropic"),
         (None, None, None),
+        ("google", "google-generative-ai", "gemini"),
+        ("google-vertex", None, "gemini vertex"),
+        ("google", "vertex", "gemini vertex"),
     ],
 )
 def test_api_comes_before_provider(provider: str | None, api: str | None, target: str | None) -> None:
     [record] = talk(start("x", provider=provider, api=api))
-    named = None if target is None else {"provider": target, "model": "big"}
+    name, _, below = (target or "").partition(" ")
+    named = {"provider": name, "model": "big", **({"api": below} if below else {})} if name else None
     assert target_of(record.event) == named  # type: ignore[arg-type]
     [one] = sent([record], "c")
     assert (one.verdict == "unknown_target") == (target is None)
+
+
+def test_a_check_renders_what_came_since_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = 0
+    append = AnthropicWriting.write
+
+    def write(self: AnthropicWriting, message: Message) -> None:
+        nonlocal written
+        written += 1
+        append(self, message)
+
+    events: list[dict[str, Any]] = [user("q")]
+    for number in range(40):
+        step = f"s{number}"
+        events.append({**start(of(*events), step), "turn_id": "t1"})
+        events.append(text(f"A {number}.", step))
+        events.append(user(f"and {number}?"))
+    monkeypatch.setattr(AnthropicWriting, "write", write)
+    assert {one.verdict for one in sent(talk(*events), "c")} == {"same"}
+    assert written < 40 * 8, "not the history each time"
