@@ -178,7 +178,9 @@ class _Fates:
     def _fate(self, record: RecordedEvent) -> Fate:
         places = self._places.get(record.version, [])
         said = self._said.get(record.version, [])
-        return Fate(record, self._outcome(record, places, said), places, said, self._steps_message(record))
+        outcome = self._outcome(record, places, said)
+        changed = [one for one in self._result.prefix_changed if one.version == record.version]
+        return Fate(record, outcome, places, [*said, *changed], self._steps_message(record))
 
     def _outcome(self, record: RecordedEvent, places: list[tuple[int, int]], said: list[Diagnostic]) -> Outcome:
         plan = self._result.plan

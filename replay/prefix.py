@@ -65,8 +65,8 @@ def told(
 ) -> list[Diagnostic]:
     """The changes as diagnostics of one rendered request, whose parts were made from `provenance`.
 
-    `detail.message` is the first message of that request that holds anything of `since` or later; no message
-    before it was changed. It is the number of messages where none does, and 0 where `detail.since` is 0.
+    `detail.message` is the first message of that request that holds anything of `since` or later, or what no
+    event made right before it; no message before was changed. It is the number of messages where none does, and 0 where `detail.since` is 0.
     """
     changes = list(changes)
     if not changes:
@@ -76,6 +76,8 @@ def told(
     found = []
     for change in changes:
         number = next((at for at, version in enumerate(newest) if version >= change.since), len(newest))
+        while number and not newest[number - 1]:  # what no event made came with what follows it
+            number -= 1
         record = by_version[change.version]
         found.append(
             diagnostic("prefix_changed", record, message=number, since=change.since, reason=change.reason)

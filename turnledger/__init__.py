@@ -41,6 +41,7 @@ from ledger.errors import (
 from ledger.events import Event, decode, encode
 from projections import PROJECTIONS, Runner, View, fold, markdown, rebuild, text, view
 from replay import (
+    Continued,
     Diagnostic,
     Difference,
     Explanation,
@@ -67,6 +68,7 @@ from replay.providers.violations import Violation, violations
 __all__ = [
     "PROJECTIONS",
     "Appended",
+    "Continued",
     "Conversation",
     "Cursor",
     "Diagnostic",

@@ -62,6 +62,11 @@ def told(answer: Result) -> Iterator[str]:
         yield "in no message:"
         for one in unplaced:
             yield f"  ! {diagnostic_line(one)}"
+    if answer.prefix_changed:
+        yield ""
+        yield "changed since it was first sent:"
+        for one in answer.prefix_changed:
+            yield f"  ! {diagnostic_line(one)}"
     yield ""
     if answer.sendable:
         yield f"sendable; {len(answer.messages)} messages, fingerprint {answer.fingerprint}"

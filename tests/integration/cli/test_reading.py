@@ -211,3 +211,17 @@ def test_usage_is_exit_two(desk: Desk, args: list[str]) -> None:
 def test_tenants_do_not_see_each_other(oslo: Desk) -> None:
     assert oslo("--tenant", "other", "list", "--json").json["conversations"] == []
     assert oslo("--tenant", "other", "show", "oslo").code == 1
+
+
+def test_what_changed_the_past_is_told(oslo: Desk) -> None:
+    step = {"conversation_id": "oslo", "turn_id": "t2", "step_id": "s2"}
+    undo = {"conversation_id": "oslo", "type": "retraction", "event_ids": ["ask"], "id": "undo"}
+    assert oslo.append({**step, "type": "text_complete", "text": "Yes."}, undo).code == 0
+    told = oslo("replay", "oslo", "--to", "anthropic", "--model", "m").out
+    assert "changed since it was first sent:\n  ! prefix_changed at version 9" in told
+    assert '"message": 0' in told
+    assert "what had been sent was taken back" in told
+    assert "info prefix_changed" in oslo("explain", "oslo", "undo", "--to", "anthropic").out
+    assert "prefix_changed" not in oslo("explain", "oslo", "ask", "--to", "anthropic").out
+    before = oslo("replay", "oslo", "--to", "anthropic", "--at", "8").out
+    assert "changed since" not in before
