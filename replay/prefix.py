@@ -66,7 +66,8 @@ def told(
     """The changes as diagnostics of one rendered request, whose parts were made from `provenance`.
 
     `detail.message` is the first message of that request that holds anything of `since` or later, or what no
-    event made right before it; no message before was changed. It is the number of messages where none does, and 0 where `detail.since` is 0.
+    event made right before it; no message before was changed. It is the number of messages where none does,
+    and 0 where `detail.since` is 0.
     """
     changes = list(changes)
     if not changes:
