@@ -23,6 +23,7 @@ from replay.providers.families import below
 from replay.providers.names import Names
 from replay.providers.reasoning import Decision, ReasoningGate
 from replay.providers.request_writing import RequestWriting
+from replay.providers.settings import settings_in
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
 
@@ -66,7 +67,9 @@ class AiSdkWriting(RequestWriting):
         extra: JsonObject = {} if model is None else {"model": cleaned_text(model)}
         if self._tools:
             extra["tools"] = self._tools
-        extra |= settings_of(self._context, tools=bool(self._tools))
+        given = settings_in(self._context)
+        extra |= settings_of(given, tools=bool(self._tools))
+        self._note_skipped(given)
         if options := options_of(self._gate, self._target, self._messages, self._note):
             extra["providerOptions"] = options
         return Rendered(

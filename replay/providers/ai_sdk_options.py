@@ -12,7 +12,7 @@ from replay.providers.merging import blocks_of
 from replay.providers.names import Renamed
 from replay.providers.opaque import Opaque
 from replay.providers.reasoning import ReasoningGate
-from replay.providers.settings import choice_among, counts, numbers, settings_in
+from replay.providers.settings import Settings, choice_among, count_among, numbers
 from replay.providers.tools import Tool, functions, recorded_tools
 from replay.providers.wire_text import cleaned
 
@@ -53,15 +53,15 @@ def _hosted_kind(tool: Tool) -> str | None:
     return kind if tool.schema is None and isinstance(kind, str) and _HOSTED.fullmatch(kind) else None
 
 
-def settings_of(context: JsonObject | None, *, tools: bool) -> JsonObject:
+def settings_of(given: Settings, *, tools: bool) -> JsonObject:
     """The recorded settings that a call of the SDK has, where their values are what it takes."""
-    given = settings_in(context)
     kept: JsonObject = numbers(given, {"temperature": (0, 2)})
-    for value in numbers(given, {"top_p": (0, 1), "topP": (0, 1)}).values():
-        kept["topP"] = value
-    for value in counts(given, "max_tokens", "max_output_tokens", "maxOutputTokens").values():
-        if isinstance(value, int) and value < _SAFE:
-            kept["maxOutputTokens"] = value
+    for name in ("topP", "top_p"):
+        if "topP" not in kept and (share := numbers(given, {name: (0, 1)})):
+            kept["topP"] = share[name]
+    most = count_among(given, "max_tokens", "max_output_tokens", "maxOutputTokens", most=_SAFE - 1)
+    if most is not None:
+        kept["maxOutputTokens"] = most
     if choice := choice_among(given, tools=tools):
         kept["toolChoice"] = choice["tool_choice"]
     return kept

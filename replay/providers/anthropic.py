@@ -110,6 +110,9 @@ class AnthropicWriting(Noting):
                 self._note("thinking_off")
         recorded = settings_in(self._plan.context)
         extra |= settings(recorded, extra.get("thinking"), self._tools, self._names, self._gate.binds)
+        if self._thinking is not None:
+            recorded.kept.add("thinking")  # the target's own stands for it
+        self._note_skipped(recorded)
         done = self._written
         return Rendered(done.messages, self._system, done.provenance, self._diagnostics, self._refusal(), extra)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ledger.events import Json, JsonObject
 from replay.providers.content import Report
 from replay.providers.names import Names
-from replay.providers.settings import counts, numbers
+from replay.providers.settings import Settings, counts, numbers
 
 MAX_MESSAGES = 100_000
 """What one request may hold (A44)."""
@@ -34,7 +34,7 @@ def bound(thinking: JsonObject | None, recorded: JsonObject, report: Report) -> 
 
 
 def settings(
-    recorded: JsonObject, thinking: Json, tools: Sequence[JsonObject], names: Names, newest: bool
+    recorded: Settings, thinking: Json, tools: Sequence[JsonObject], names: Names, newest: bool
 ) -> JsonObject:
     """The keys to add to a request with this thinking configuration and these tools, whose names `names` sent.
 
@@ -49,14 +49,18 @@ def settings(
     if not isinstance(choice, dict) or not tools:
         return found
     kind, name = choice.get("type"), choice.get("name")
+    sent: JsonObject = {}
     if kind in ("auto", "none"):
-        found["tool_choice"] = {"type": kind}
+        sent = {"type": kind}
     elif thinks or newest:
         return found
     elif kind == "any":
-        found["tool_choice"] = {"type": "any"}
+        sent = {"type": "any"}
     elif kind == "tool" and isinstance(name, str):
-        sent = names.known(name)
-        if any(tool.get("name") == sent for tool in tools):
-            found["tool_choice"] = {"type": "tool", "name": sent}
+        known = names.known(name)
+        if any(tool.get("name") == known for tool in tools):
+            sent = {"type": "tool", "name": known}
+    if sent:
+        found["tool_choice"] = sent
+        recorded.kept.add("tool_choice")
     return found

@@ -77,7 +77,7 @@ class BedrockWriting(RequestWriting):
         self._blocks = Blocks(self._family)
         self._used: dict[str, str] = {}  # recorded tool name -> sent, in the order of use
         self._gate = BedrockGate(target, self._model)
-        self._settings = settings_in(plan.context)
+        self._context = plan.context
         self._tools = tool_specs((plan.context or {}).get("tools"), self._names, self._note)
         self._system = self._prompt(plan)
 
@@ -85,12 +85,14 @@ class BedrockWriting(RequestWriting):
         extra: JsonObject = {} if self._model is None else {"modelId": cleaned_text(self._model)}
         thinking = self._thinking()
         free = thinking is None or thinking.get("type") == "disabled"
+        given = settings_in(self._context)
         tools = self._tools or stub_specs(self._used.values())
         if tools:
-            choice = tool_choice(self._settings, self._tools, self._names, self._family, free=free)
+            choice = tool_choice(given, self._tools, self._names, self._family, free=free)
             extra["toolConfig"] = {"tools": list(tools), **choice}
-        if settings := inference(self._settings, free=free):
+        if settings := inference(given, free=free):
             extra["inferenceConfig"] = settings
+        self._note_skipped(given)
         if thinking is not None:
             claude = self._family.name == "anthropic"
             extra["additionalModelRequestFields"] = {"thinking": thinking} if claude else thinking

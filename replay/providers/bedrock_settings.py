@@ -9,7 +9,7 @@ from replay.providers.bedrock_families import Family
 from replay.providers.bedrock_thinking import is_reasoning
 from replay.providers.content import Report, is_blank
 from replay.providers.names import Renamed
-from replay.providers.settings import counts, numbers
+from replay.providers.settings import Settings, counts, numbers
 from replay.providers.tools import functions
 from replay.providers.wire_text import is_clean
 
@@ -30,7 +30,7 @@ def _spec(name: str, description: str | None, schema: JsonObject) -> JsonObject:
 
 
 def tool_choice(
-    recorded: JsonObject, specs: Sequence[JsonObject], names: Renamed, family: Family, *, free: bool
+    recorded: Settings, specs: Sequence[JsonObject], names: Renamed, family: Family, *, free: bool
 ) -> JsonObject:
     """The recorded choice among these tools, where the family takes it; empty for none.
 
@@ -45,29 +45,31 @@ def tool_choice(
     if kind not in family.choices or (kind != "auto" and not free):
         return {}
     if kind != "tool":
+        recorded.kept.add("tool_choice")
         return {"toolChoice": {str(kind): {}}}
     sent = names.known(name) if isinstance(name, str) else None
-    known = [cast(JsonObject, spec["toolSpec"])["name"] for spec in specs]
-    return {"toolChoice": {"tool": {"name": sent}}} if sent in known else {}
+    if sent not in [cast(JsonObject, spec["toolSpec"])["name"] for spec in specs]:
+        return {}
+    recorded.kept.add("tool_choice")
+    return {"toolChoice": {"tool": {"name": sent}}}
 
 
-def inference(recorded: JsonObject, *, free: bool) -> JsonObject:
+def inference(recorded: Settings, *, free: bool) -> JsonObject:
     """The recorded settings as `inferenceConfig`; empty for none. Newer Claude models take a temperature or a
     top_p, not both, and neither beside thinking."""
     found: JsonObject = {}
     if most := counts(recorded, "max_tokens"):
         found["maxTokens"] = most["max_tokens"]
     if free:
-        sampled = numbers(recorded, {"temperature": (0, 1), "top_p": (0, 1)})
-        if "temperature" in sampled:
-            found["temperature"] = sampled["temperature"]
-        elif "top_p" in sampled:
+        found |= numbers(recorded, {"temperature": (0, 1)})
+        if "temperature" not in found and (sampled := numbers(recorded, {"top_p": (0, 1)})):
             found["topP"] = sampled["top_p"]
     stops = recorded.get("stop_sequences")
     if isinstance(stops, list) and stops and is_clean(stops):
         kept = [stop for stop in stops if isinstance(stop, str) and stop]
         if kept:
             found["stopSequences"] = list(kept)
+            recorded.kept.add("stop_sequences")
     return found
 
 

@@ -87,6 +87,12 @@ register(
         "Nothing: the ledger keeps what was recorded.",
     ),
     _code(
+        "setting_skipped",
+        "info",
+        "A recorded setting is not in the request: the target has none like it, or not with that value here.",
+        "Nothing, or give the request the setting that this provider has for it.",
+    ),
+    _code(
         "signature_dummy",
         "info",
         "The first call of a step has no signature that Gemini reads; a dummy stands there, at some cost.",

@@ -21,6 +21,7 @@ from replay.providers.merging import Merged
 from replay.providers.names import FunctionNames, Names
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.request_writing import RequestWriting
+from replay.providers.settings import settings_in
 from replay.providers.wire_text import cleaned_text, is_clean
 from replay.render import Rendered, Writing, written
 
@@ -63,7 +64,9 @@ class GeminiWriting(RequestWriting):
         extra: JsonObject = {}
         if self._tools:
             extra["tools"] = [{"functionDeclarations": list(self._tools)}]
-        extra |= settings_of(self._context, self._target.thinking, tools=bool(self._tools))
+        given = settings_in(self._context)
+        extra |= settings_of(given, self._target.thinking, tools=bool(self._tools))
+        self._note_skipped(given)
         return Rendered(
             self._written.messages,
             self._system,

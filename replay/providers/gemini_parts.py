@@ -6,7 +6,7 @@ from ledger.events import Json, JsonObject
 from replay.providers.content import Report, result_parts, written_part
 from replay.providers.media import Media, is_base64, refused, text_problem
 from replay.providers.names import Renamed
-from replay.providers.settings import choice_among, counts, numbers, settings_in
+from replay.providers.settings import Settings, choice_among, count_among, numbers
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned, cleaned_text
 
@@ -75,17 +75,15 @@ def declarations(tools: Json, names: Renamed, report: Report) -> list[JsonObject
     return found
 
 
-def settings_of(context: JsonObject | None, thinking: JsonObject | None, *, tools: bool) -> JsonObject:
+def settings_of(given: Settings, thinking: JsonObject | None, *, tools: bool) -> JsonObject:
     """The recorded settings that this format has, and the target's thinking; a choice among tools only for a
     request that declares `tools`."""
-    given = settings_in(context)
     config: JsonObject = {}
     for ours, theirs, most in (("temperature", "temperature", 2.0), ("top_p", "topP", 1.0)):
         if kept := numbers(given, {ours: (0, most)}):
             config[theirs] = kept[ours]
-    for name in ("max_tokens", "max_output_tokens"):
-        if count := counts(given, name):
-            config["maxOutputTokens"] = count[name]
+    if (count := count_among(given, "max_tokens", "max_output_tokens")) is not None:
+        config["maxOutputTokens"] = count
     if thinking is not None:
         config["thinkingConfig"] = thinking
     sent: JsonObject = {"generationConfig": config} if config else {}

@@ -6,6 +6,7 @@ from typing import Protocol, Self, runtime_checkable
 from ledger.events import Json
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
+from replay.providers.settings import Settings
 
 
 @runtime_checkable
@@ -14,11 +15,12 @@ class _Forkable(Protocol):
 
 
 class Noting:
-    """Gathers a render's diagnostics. `_record` is the event that `_note` is about, `_step_id` its step."""
+    """Gathers a render's diagnostics. `_record` is the event that `_note` is about, `_step_id` its step, and
+    `_context_record` gave the context in force."""
 
     def __init__(self, record: RecordedEvent | None) -> None:
         self._diagnostics: list[Diagnostic] = []
-        self._record = record
+        self._context_record = self._record = record
         self._step_id: str | None = None
 
     def fork(self) -> Self:
@@ -31,6 +33,14 @@ class Noting:
             elif isinstance(value, _Forkable):
                 setattr(twin, name, value.fork())
         return twin
+
+    def _note_skipped(self, settings: Settings) -> None:
+        """Say which recorded settings the request does not carry."""
+        at = self._record, self._step_id
+        self._record, self._step_id = self._context_record, None
+        for name in settings.skipped:
+            self._note("setting_skipped", setting=name)
+        self._record, self._step_id = at
 
     def _note(self, code: str, **detail: Json) -> None:
         if self._record is None:

@@ -28,6 +28,7 @@ from replay.providers.openai_chat_parts import (
 from replay.providers.openai_dialects import Dialect, dialect_of
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.request_writing import RequestWriting
+from replay.providers.settings import settings_in
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
 
@@ -66,7 +67,9 @@ class ChatWriting(RequestWriting):
         extra: JsonObject = {} if self._model is None else {"model": cleaned_text(self._model)}
         if self._tools:
             extra["tools"] = list(self._tools)
-        extra |= settings_of(self._context, tools=bool(self._tools))
+        given = settings_in(self._context)
+        extra |= settings_of(given, tools=bool(self._tools))
+        self._note_skipped(given)
         return Rendered(
             self._messages,
             self._system,

@@ -9,7 +9,7 @@ from replay.parts import text_part
 from replay.providers.content import OUTPUT_BELOW, Report, result_parts, written_part
 from replay.providers.media import Media, image_problem, refused, text_problem
 from replay.providers.names import Renamed
-from replay.providers.settings import choice_among, counts, numbers, settings_in
+from replay.providers.settings import Settings, choice_among, counts, numbers
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned_text, is_clean
 
@@ -81,10 +81,9 @@ def reasoning_details(sent: Sequence[Thinking]) -> list[Json]:
     return whole
 
 
-def settings_of(context: JsonObject | None, *, tools: bool) -> JsonObject:
+def settings_of(given: Settings, *, tools: bool) -> JsonObject:
     """The recorded settings that this format has; a choice among tools only for a request that declares
     `tools`. One tool by name is not kept."""
-    given = settings_in(context)
     kept = numbers(given, {"temperature": (0, 2), "top_p": (0, 1)})
     kept |= counts(given, "max_tokens", "max_completion_tokens")
     return kept | choice_among(given, tools=tools)

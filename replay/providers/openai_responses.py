@@ -31,6 +31,7 @@ from replay.providers.openai_responses_tools import definitions
 from replay.providers.openai_responses_units import ItemIds, Unit
 from replay.providers.ownership import Ownership, model_of
 from replay.providers.request_writing import RequestWriting
+from replay.providers.settings import settings_in
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
 
@@ -92,9 +93,12 @@ class ResponsesWriting(RequestWriting):
             extra["include"] = ["reasoning.encrypted_content"]
         if self._tools:
             extra["tools"] = list(self._tools)
-        extra |= settings_of(self._context, tools=bool(self._tools), native=self._in_use)
+        given = settings_in(self._context)
+        extra |= settings_of(given, tools=bool(self._tools), native=self._in_use)
         if self._target.thinking is not None:
             extra["reasoning"] = self._target.thinking
+            given.kept.add("reasoning")  # the target's own stands for it
+        self._note_skipped(given)
         return Rendered(
             self._items,
             self._system,

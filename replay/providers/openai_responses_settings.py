@@ -3,7 +3,7 @@
 import re
 
 from ledger.events import Json, JsonObject
-from replay.providers.settings import choice_among, counts, numbers, settings_in
+from replay.providers.settings import Settings, choice_among, count_among, numbers
 
 # Models without reasoning refuse to be asked for it, also sealed; newer ones than these all have it.
 _PLAIN = re.compile(r"(^|[/:])(gpt-3|gpt-4|chatgpt|gpt-5(\.\d+)?-chat)")
@@ -20,25 +20,25 @@ def reasons(model: str | None) -> bool:
     return model is None or _PLAIN.search(model) is None
 
 
-def settings_of(context: JsonObject | None, *, tools: bool, native: bool) -> JsonObject:
-    """The settings of a context. What is about `tools` stays out of a request that declares none.
+def settings_of(given: Settings, *, tools: bool, native: bool) -> JsonObject:
+    """The recorded settings that go out. What is about `tools` stays out of a request that declares none.
 
     What only some models take (reasoning, verbosity) goes out where it is `native`: the target's own model
     answered under this context before.
     """
-    given = settings_in(context)
     kept = numbers(given, {"temperature": (0, 2), "top_p": (0, 1)})
-    for name in ("max_tokens", "max_output_tokens"):
-        most = counts(given, name).get(name)
-        if isinstance(most, int) and most >= _LEAST_OUTPUT:
-            kept["max_output_tokens"] = most
+    most = count_among(given, "max_tokens", "max_output_tokens", least=_LEAST_OUTPUT)
+    if most is not None:
+        kept["max_output_tokens"] = most
     kept |= choice_among(given, tools=tools)
     if tools and isinstance(parallel := given.get("parallel_tool_calls"), bool):
         kept["parallel_tool_calls"] = parallel
+        given.kept.add("parallel_tool_calls")
     if native:
         for name, words in (("reasoning", _REASONING), ("text", _VERBOSITY)):
             if chosen := _words(given.get(name), words):
                 kept[name] = chosen
+                given.kept.add(name)
     return kept
 
 

@@ -30,6 +30,7 @@ from replay.providers.pydantic_ai_parts import (
 from replay.providers.pydantic_ai_thinking import identified, thinking_parts
 from replay.providers.reasoning import Decision, ReasoningGate
 from replay.providers.request_writing import RequestWriting
+from replay.providers.settings import settings_in
 from replay.providers.wire_text import cleaned_text
 from replay.render import Rendered, Writing, written
 
@@ -97,7 +98,9 @@ class PydanticWriting(RequestWriting):
         return [text_part(text) for text in texts]
 
     def _settings(self) -> JsonObject:
-        settings = settings_of(self._context, tools=bool(self._parameters))
+        given = settings_in(self._context)
+        settings = settings_of(given, tools=bool(self._parameters))
+        self._note_skipped(given)
         thinking = self._target.thinking
         if self._gate.family == "anthropic" and thinking is not None:
             told = in_force(thinking, thinking_outline(self._messages))

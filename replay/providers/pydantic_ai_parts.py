@@ -6,7 +6,7 @@ from ledger.events import Json, JsonObject
 from replay.providers.content import OUTPUT_BELOW, Report, result_parts, written_part
 from replay.providers.media import Media, image_problem, is_base64, is_url, refused, text_problem
 from replay.providers.names import Renamed
-from replay.providers.settings import choice_among, counts, numbers, settings_in
+from replay.providers.settings import Settings, choice_among, count_among, numbers
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned
 
@@ -77,12 +77,11 @@ def parameters_of(tools: Json, names: Renamed, report: Report) -> JsonObject:
     return {"function_tools": written} if written else {}
 
 
-def settings_of(context: JsonObject | None, *, tools: bool) -> JsonObject:
+def settings_of(given: Settings, *, tools: bool) -> JsonObject:
     """The recorded settings that the library's `ModelSettings` have; a choice among tools only for a request
     that declares `tools`."""
-    given = settings_in(context)
     kept = numbers(given, {"temperature": (0, 2), "top_p": (0, 1)})
-    for count in counts(given, "max_tokens", "max_output_tokens").values():
+    if (count := count_among(given, "max_tokens", "max_output_tokens")) is not None:
         kept["max_tokens"] = count
     return kept | choice_among(given, tools=tools)
 

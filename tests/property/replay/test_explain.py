@@ -50,6 +50,56 @@ def test_every_event_has_a_fate(provider: str, rung: str, data: st.DataObject) -
             assert number in {message for message, _ in fate.places}
 
 
+@pytest.mark.parametrize("provider", [name for name in targets() if name != "neutral"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_every_setting_is_in_the_request_or_said_to_be_left_out(provider: str, data: st.DataObject) -> None:
+    given = data.draw(st.dictionaries(st.sampled_from(SETTINGS), VALUES, max_size=5), "settings")
+    tools = data.draw(st.booleans(), "tools")
+    context = {"type": "context", "digest": "d", "settings": given, **({"tools": [TOOL]} if tools else {})}
+    model = data.draw(st.sampled_from(MODELS[provider]), "model")
+    found = replay(recorded([context, USER]), "c", {"provider": provider, "model": model})
+    said = [one for one in found.diagnostics if one.code == "setting_skipped"]
+    skipped = {one.detail["setting"] for one in said}
+    assert {one.version for one in said} <= {1}
+    assert len(said) == len(skipped)
+    for name, value in given.items():
+        if name not in skipped:
+            assert value in WORDS or is_within(value, found.extra), "what is not said to be left out is there"
+        else:
+            least = {**{key: one for key, one in given.items() if key != name}}
+            without = {**context, "settings": least}
+            other = replay(recorded([without, USER]), "c", {"provider": provider, "model": model})
+            assert other.extra == found.extra, "what is said to be left out makes no difference"
+
+
+USER = {"type": "user_message", "turn_id": "t", "content": "q"}
+TOOL = {"name": "shell", "input_schema": {"type": "object"}}
+SETTINGS = [
+    "temperature", "top_p", "topP", "max_tokens", "max_output_tokens", "max_completion_tokens", "tool_choice",
+    "parallel_tool_calls", "reasoning", "thinking", "stop_sequences", "seed",
+]  # fmt: skip
+WORDS: list[Any] = [
+    "auto",
+    "none",
+    "required",
+    {"type": "auto"},
+    {"type": "any"},
+    {"type": "tool", "name": "shell"},
+]
+VALUES: Any = st.one_of(
+    st.sampled_from([0, 1, 0.25, 7, 99, -1, True, "low", {"effort": "low"}, ["stop"]]), st.sampled_from(WORDS)
+)
+
+
+def is_within(value: Any, where: Any) -> bool:
+    """Whether a value stands anywhere in a request's keys."""
+    if where == value and type(where) is type(value):
+        return True
+    inner = where.values() if isinstance(where, dict) else where if isinstance(where, list) else ()
+    return any(is_within(value, one) for one in inner)
+
+
 def test_an_empty_text_behind_a_compaction_of_its_step_is_said() -> None:
     records = recorded(
         [

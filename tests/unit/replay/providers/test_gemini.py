@@ -182,7 +182,7 @@ def test_a_whole_request() -> None:
               {"text": "r"}),
         ],
     }  # fmt: skip
-    assert codes(found) == []
+    assert [(one.code, one.detail) for one in found.diagnostics] == [("setting_skipped", {"setting": "x"})]
     assert found.provenance == [[[2], [2]], [[4], [5], [6]], [[8], [7], [8], [9]]]
 
 

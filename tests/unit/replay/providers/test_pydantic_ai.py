@@ -212,7 +212,8 @@ def test_a_request() -> None:
         },
         "model_settings": {"max_tokens": 9, "temperature": 0.5, "tool_choice": "auto"},
     }
-    assert codes(found) == ["tool_id_rewritten", "args_wrapped"]
+    assert codes(found) == ["setting_skipped", "tool_id_rewritten", "args_wrapped"]
+    assert found.diagnostics[0].detail == {"setting": "top_p"}
     assert found.provenance[2] == [[4], [5], [6], [7]]
 
 
