@@ -13,12 +13,19 @@ from replay.providers.rules import (
     mistral,
     openai_chat,
     openai_responses,
+    pydantic_ai,
 )
 from replay.providers.rules.anthropic import RULES, UNPROBED
 from replay.providers.rules.page import section
 from replay.render import targets
 from tests.conformance import REPOSITORY
-from tests.unit.replay.providers import test_ai_sdk, test_bedrock, test_gemini, test_openai_responses
+from tests.unit.replay.providers import (
+    test_ai_sdk,
+    test_bedrock,
+    test_gemini,
+    test_openai_responses,
+    test_pydantic_ai,
+)
 from tests.unit.replay.providers.anthropic_rows import BAD
 from tests.unit.replay.providers.coverage import Section, coverage
 from tests.unit.replay.providers.test_mistral import BAD as BAD_MISTRAL
@@ -42,7 +49,8 @@ class Tested(NamedTuple):
 def _tested(title: str, rules: Rules, tests: Any) -> Tested:
     file = tests.__name__.rpartition(".")[2]
     rows = [row[0].split() for row in tests.BAD]
-    return Tested(title, rules, file, rows, [rule for mend in tests.MENDS for rule in mend[-1].split()])
+    mends = [*tests.MENDS, *getattr(tests, "CALL_MENDS", [])]
+    return Tested(title, rules, file, rows, [rule for mend in mends for rule in mend[-1].split()])
 
 
 TESTED = [
@@ -50,6 +58,7 @@ TESTED = [
     _tested("Gemini", gemini.RULES, test_gemini),
     _tested("OpenAI Responses", openai_responses.RULES, test_openai_responses),
     _tested("Vercel AI SDK (v5 to v7)", ai_sdk.RULES, test_ai_sdk),
+    _tested("pydantic-ai", pydantic_ai.RULES, test_pydantic_ai),
 ]
 """Targets whose tests say what they test: rows `BAD` that begin with rule ids, `MENDS` that end with one."""
 

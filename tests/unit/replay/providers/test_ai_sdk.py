@@ -190,6 +190,7 @@ def _beside(self: Any, part: Any, block: Any, written: Any) -> Any:
     return found
 
 
+APPROVAL: Message = {"type": "tool-approval-response", "approvalId": "a1", "approved": False}
 STORED: Message = {"model": GPT, "stored": True}
 BLOCK = ai_sdk.AiSdkWriting._block
 WRITING = ai_sdk.AiSdkWriting
@@ -208,6 +209,7 @@ MENDS: list[tuple[list[Message], Message, Any, str, Any, str]] = [
     (STARTED, {}, WRITING, "_add", _unanchored, "V16"),
     (ENDED, {}, WRITING, "_refusal", lambda _: True, "X5"),
     (DENIED, {"dialect": "v5"}, ai_sdk, "dialect_of", lambda _: "v6", "V12"),
+    (DENIED, {}, WRITING, "_result_part", lambda *_: {**APPROVAL}, "V11"),
     (TWICE, STORED, ai_sdk, "options_of", lambda *_: {"openai": {"store": False}}, "V8"),
     (TWICE, STORED, ReasoningGate, "_ids", lambda _, step, __: _named(step), "V8"),
     (searched([HIT]), {}, WRITING, "_block", _as_clients, "V1"),

@@ -9,6 +9,7 @@ import pytest
 
 from replay import replay
 from replay.providers import anthropic, anthropic_given, anthropic_seams, anthropic_thinking
+from replay.providers.judges import anthropic_special as anthropic_special_judge
 from replay.providers.violations import violations
 from tests.unit.replay.providers.anthropic_shapes import shape_faults
 from tests.unit.replay.providers.rendering import (
@@ -201,7 +202,7 @@ def test_thinking_after_a_refusal_waits_for_the_next_turn() -> None:
 BLOCK = {"type": "compaction", "content": "So far.", "encrypted_content": "e", "signature": "s"}
 
 
-def compacted(block: Any = BLOCK, summary: str = "So far.", **target: Any) -> Any:
+def compacting(block: Any = BLOCK, summary: str = "So far.") -> list[dict[str, Any]]:
     event = {
         "type": "compaction",
         "turn_id": "t1",
@@ -210,7 +211,7 @@ def compacted(block: Any = BLOCK, summary: str = "So far.", **target: Any) -> An
         "through_version": 4,
         "provider_metadata": {"anthropic": block},
     }
-    return answer(
+    return [
         user("q"),
         start("s1", model=BOUND),
         thinking("s1", signature="s-1"),
@@ -220,8 +221,11 @@ def compacted(block: Any = BLOCK, summary: str = "So far.", **target: Any) -> An
         thinking("s2", signature="s-2"),
         text("s2", "late"),
         user("r", "t2"),
-        **{"model": BOUND, **target},
-    )
+    ]
+
+
+def compacted(block: Any = BLOCK, summary: str = "So far.", **target: Any) -> Any:
+    return answer(*compacting(block, summary), **{"model": BOUND, **target})
 
 
 def test_a_compaction_goes_back_to_its_maker_as_its_own_block() -> None:
@@ -351,6 +355,12 @@ def test_without_a_mend_the_judge_finds_the_fault(monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patch:
         patch.setattr(anthropic, "bound", lambda thinking, settings, report: {**DROP, "type": "disabled"})
         assert broken(user("q")) == {"A16"}
+    with monkeypatch.context() as patch:
+        patch.setattr(anthropic, "compaction", lambda record: {**BLOCK, "index": 0})
+        assert broken(*compacting(), model=BOUND) == {"A38"}
+    with monkeypatch.context() as patch:
+        patch.setattr(anthropic_special_judge, "MAX_MESSAGES", 2)  # nobody writes 100,000 in a test
+        assert broken(user("q"), text("s1"), user("r", "t2")) == {"A44"}
 
 
 def test_without_a_mend_the_requests_differ(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -379,7 +379,31 @@ HISTORY = [
     user([{"type": "text", "text": "\ud800"}, IMAGE]),
 ]  # fmt: skip
 
+
+class Swapped(Merged):
+    """Each role's parts with the other."""
+
+    def add(self, role: str, content: list[Any], origins: Any) -> None:
+        super().add("model" if role == "user" else "user", content, origins)
+
+
+class Unanchored(Merged):
+    """Nothing before a history that the model begins."""
+
+    def add(self, role: str, content: list[Any], origins: Any) -> None:
+        if origins != [None]:
+            super().add(role, content, origins)
+
+
+def _signed_data(media: Any) -> Any:
+    return {"inlineData": {"mimeType": "image/png", "data": media.data}, "thoughtSignature": "c2ln"}
+
+
 MENDS: list[tuple[Any, str, Any, str]] = [
+    (gemini.GeminiWriting, "_call", lambda *_, **__: {"text": "called"}, "G3"),
+    (gemini, "Merged", Swapped, "G6"),
+    (gemini, "Merged", Unanchored, "G9"),
+    (gemini_parts, "media_part", _signed_data, "G13"),
     (gemini.GeminiWriting, "_results", lambda *_: None, "G1"),
     (gemini, "Merged", Apart, "G2"),
     (gemini, "ANCHOR", "", "G5"),
@@ -401,6 +425,14 @@ def test_without_a_mend_the_judge_finds_the_fault(
     assert violations(target, replay(records(HISTORY), "c", target).request) == []
     monkeypatch.setattr(place, attribute, value)
     assert rule in [one.rule for one in violations(target, replay(records(HISTORY), "c", target).request)]
+
+
+def test_without_its_refusal_an_end_that_nothing_answers_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = {"provider": "gemini", "model": THIRD}
+    ended = records([user("q"), start("s1", provider="openai"), text("s1", "done")])
+    monkeypatch.setattr(gemini.GeminiWriting, "_refusal", lambda _: True)
+    found = replay(ended, "c", target)
+    assert [one.rule for one in violations(target, found.request, sendable=found.sendable)] == ["X5"]
 
 
 def test_a_dummy_for_an_older_model_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

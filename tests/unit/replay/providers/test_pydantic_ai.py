@@ -345,6 +345,41 @@ MENDS: list[tuple[Any, str, Any, str]] = [
 ]
 
 
+HOSTED = [
+    user("q"), start("s1"),
+    call("s1", "srvtoolu_1", {"query": "x"}, tool_name="web_search", provider_executed=True),
+    call("s1", "c1"), call("s1", "c2"), result("c1"), result("c2"), user("r", "t2"),
+]  # fmt: skip
+PART = pydantic_ai.PydanticWriting._part
+
+
+def _as_builtin(self: Any, part: Any, block: Any) -> Any:
+    if block.kind == "call" and block.hosted:
+        return {**self._call(block), "part_kind": "builtin-tool-call"}
+    return PART(self, part, block)
+
+
+CALL_MENDS: list[tuple[Any, str, Any, str]] = [
+    (names.Names, "sent", lambda *_: "x", "P3"),
+    (pydantic_ai.PydanticWriting, "_part", _as_builtin, "P7"),
+]
+
+
+@pytest.mark.parametrize(("place", "attribute", "value", "rule"), CALL_MENDS)
+def test_without_a_mend_about_calls_the_judge_finds_the_fault(
+    place: Any, attribute: str, value: Any, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert violations(TARGET, replay(records(HOSTED), "c", TARGET).request) == []
+    monkeypatch.setattr(place, attribute, value)
+    assert rule in [one.rule for one in violations(TARGET, replay(records(HOSTED), "c", TARGET).request)]
+
+
+def test_without_its_refusal_an_end_that_nothing_answers_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pydantic_ai.PydanticWriting, "_refusal", lambda _: True)
+    found = replay(records([user("q"), start("s1"), text("s1", "done")]), "c", TARGET)
+    assert [one.rule for one in violations(TARGET, found.request, sendable=found.sendable)] == ["X5"]
+
+
 @pytest.mark.parametrize(("place", "attribute", "value", "rule"), MENDS)
 def test_without_a_mend_the_judge_finds_the_fault(
     place: Any, attribute: str, value: Any, rule: str, monkeypatch: pytest.MonkeyPatch
