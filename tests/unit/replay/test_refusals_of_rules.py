@@ -13,6 +13,7 @@ from replay import next_rung
 from replay.options import RUNGS
 from replay.providers import rules
 from replay.providers.rules import Rule
+from tests.conformance import SHARED, needs_shared
 
 UNWORDED = re.compile(r"none\b|40\d(,|:|$| for members)|the body is not UTF-8$")
 """Nothing that the provider words: no refusal, a bare status, or our own telling of a body that is no JSON."""
@@ -101,3 +102,39 @@ def test_what_the_classifier_matches_is_known(text: str) -> None:
         found = next_rung(said)
         assert found.kind != "unknown", said
         assert found.rung in RUNGS[1:], said
+
+
+FACTS = SHARED / "specs" / "providers.md"
+FINER = {
+    "Duplicate item found": "item ids",
+    "Expected an ID that begins with": "item ids",
+    "final block in an assistant message": "thinking required",
+}
+"""Texts of the facts' table whose class is told finer here: what mends them is another rung."""
+
+
+def _table_of_texts() -> list[tuple[str, str]]:
+    """(text, class) of each row of section 9 of the facts; `a` + (`b` or `c`) gives `a b` and `a c`."""
+    section = FACTS.read_text("utf-8").partition("\n## 9")[2].partition("\n## 10")[0]
+    found: list[tuple[str, str]] = []
+    for line in section.splitlines():
+        if not line.startswith("|") or "---" in line or "| dangling |" in line.partition("`")[0]:
+            continue
+        texts, kind = re.split(r"(?<!\\) \| ", line.strip("|").strip())[:2]
+        for part in texts.split(" · "):
+            words = [one.replace("\\`", "`") for one in re.findall(r"(?<!\\)`((?:[^`\\]|\\.)+)`", part)]
+            if " + (" in part:
+                words = [f"{words[0]} {other}" for other in words[1:]]
+            found += [(text, kind) for text in words]
+    return found
+
+
+@needs_shared
+def test_each_text_of_the_facts_table_has_its_class() -> None:
+    rows = _table_of_texts()
+    assert len(rows) > 45
+    wrong = [
+        (text, kind, found) for text, kind in rows if (found := next_rung(text).kind) != FINER.get(text, kind)
+    ]
+    assert wrong == []
+    assert set(FINER) <= {text for text, _ in rows}
