@@ -54,7 +54,7 @@ class AiSdkWriting(RequestWriting):
         self._target = target
         self._dialect = dialect_of(target)
         self._below = below(plan.items, target)
-        self._gate = ReasoningGate(target, self._below)
+        self._gate = ReasoningGate(target, self._below, plan.context_record)
         self._messages: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
         self._led: bool | None = None  # whether the assistant's messages so far begin with reasoning

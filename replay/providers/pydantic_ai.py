@@ -61,7 +61,7 @@ class PydanticWriting(RequestWriting):
         self._context = plan.context
         self._target = target
         self._below = below(plan.items, target)
-        self._gate = ReasoningGate(target, self._below)
+        self._gate = ReasoningGate(target, self._below, plan.context_record)
         self._messages: list[JsonObject] = []
         self._provenance: list[list[list[int]]] = []
         self._led: bool | None = None  # whether the responses in a row begin with thinking

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.events import JsonObject
+from ledger.recorded import RecordedEvent
 from replay.items import Block, Step, Thinking
 from replay.options import Target
 from replay.providers.anthropic_thinking import ThinkingGate
@@ -45,14 +46,15 @@ class Decision(NamedTuple):
 class ReasoningGate:
     """Decides step by step, in the order of the request."""
 
-    def __init__(self, target: Target, below: Below) -> None:
+    def __init__(self, target: Target, below: Below, in_force: RecordedEvent | None) -> None:
+        """`in_force` is the context that the request has: bound thinking is of that alone (A12)."""
         self.below = below
         self.family = "" if below.family is None else below.family.name
         self.stored = bool(target.stored) and self.family == "openai-responses"
         self._target = target
         self._gate: ThinkingGate | None = None
         if self.family == "anthropic":
-            self._gate = ThinkingGate(below.as_target(target), below.model)
+            self._gate = ThinkingGate(below.as_target(target), below.model, (in_force,))
         family = below.family
         self._ownership = Ownership(
             target, below.model, family.providers if family else (), family.apis if family else ()
