@@ -89,6 +89,15 @@ def elements(chunks: Iterable[bytes], path: str, findings: Findings) -> Iterator
         findings.problem("damaged_document", number or None, text, lost=True)
 
 
+def first_value(chunks: Iterable[bytes], path: str) -> Json:
+    """The value at an `ijson` path of one JSON document; None where there is none before it is damaged."""
+    try:
+        value: Json = next(ijson.items(_Reading(chunks), path, use_float=True), None)
+    except (ijson.JSONError, ValueError, RecursionError):
+        return None
+    return value
+
+
 def element(number: int, value: Json, findings: Findings) -> Found:
     """One element of a document or a database as a record."""
     raw = json_bytes(value)

@@ -74,6 +74,20 @@ def ai_sdk_usage(reported: Mapping[str, Json]) -> JsonObject | None:
     )
 
 
+def opencode_usage(reported: Mapping[str, Json]) -> JsonObject | None:
+    """Of OpenCode: the input leaves cache reads and writes out, the output leaves reasoning out."""
+    cache = _object(reported.get("cache"))
+    output, reasoning = _count(reported.get("output")), _count(reported.get("reasoning"))
+    return _kept(
+        reported,
+        input=_count(reported.get("input")),
+        output=output + reasoning if output is not None and reasoning is not None else output,
+        cache_read=_count(cache.get("read")),
+        cache_write=_count(cache.get("write")),
+        reasoning=reasoning,
+    )
+
+
 def _kept(reported: Mapping[str, Json], **counts: int | None) -> JsonObject | None:
     """None where nothing was counted at all."""
     usage: JsonObject = {name: count for name, count in counts.items() if count is not None}

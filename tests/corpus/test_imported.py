@@ -73,6 +73,9 @@ def test_what_was_imported_is_shown(name: str, path: str) -> None:
 
 
 def test_importing_all_samples_again_adds_nothing(engine_url: str) -> None:
+    first: dict[
+        str, str
+    ] = {}  # the sample that gave a conversation; another of the same session is other bodies
     with Ledger.open(engine_url) as ledger:
         for again in (False, True):
             for name, path in SAMPLES:
@@ -80,7 +83,8 @@ def test_importing_all_samples_again_adds_nothing(engine_url: str) -> None:
                 assert report.failure is None, report.failure
                 assert report.format == name
                 for one in report.conversations:
-                    assert one.differing == 0
+                    if first.setdefault(one.conversation_id, path) == path:
+                        assert one.differing == 0
                     assert (one.new == 0) if again else (one.new + one.known > 0)
 
 

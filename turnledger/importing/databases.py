@@ -16,8 +16,9 @@ def rows(path: Path, query: str) -> Iterator[JsonObject]:
     Only reads (`mode=ro`), in one transaction of SQLite's. Raises `NotASession` for what is no database, or one
     whose layout the query does not fit, and `OSError` for one that stays locked or cannot be opened.
     """
+    how = "mode=ro&immutable=1" if _lies_still(path) else "mode=ro"
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS)
     except sqlite3.Error as error:
         raise OSError(None, f"the database cannot be opened: {error}") from None
     try:
@@ -33,6 +34,14 @@ def rows(path: Path, query: str) -> Iterator[JsonObject]:
         raise NotASession(file=path.name, runtime="database", problem=str(error)) from None
     finally:
         connection.close()
+
+
+def _lies_still(path: Path) -> bool:
+    """Whether nobody has a database in WAL mode open: to read it otherwise would make files beside it, or fail
+    in a folder that may not be written (https://sqlite.org/wal.html#readonly)."""
+    with path.open("rb") as file:
+        wal = file.read(20)[18:] == b"\2\2"  # https://sqlite.org/fileformat2.html#file_format_version_numbers
+    return wal and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _plain(value: object) -> Json:

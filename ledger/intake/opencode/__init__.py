@@ -1,0 +1,45 @@
+"""OpenCode's sessions (specs/formats.md 7): its database, and what `opencode export` writes."""
+
+from ledger.events import Json
+from ledger.intake.mending import as_text
+from ledger.intake.opencode.reading import FORMAT, of_database, of_export
+from ledger.intake.opencode.session import SessionWriter
+from ledger.intake.several import Several
+from ledger.intake.sniffing import document_keys, is_sqlite
+from ledger.intake.transcript import Format, Source
+
+_EXPORTED = frozenset({"info", "messages", "projectID", "directory"})
+
+
+def read(source: Source, name: str | None = None) -> Several:
+    """The sessions of a database, those of sub-agents within the ones that started them; or that of an export.
+
+    Raises `NotASession` for what is neither.
+    """
+    store = of_database(source) if is_sqlite(source.fetch(0, 16)) else of_export(source)
+    own = [
+        session
+        for session, info in store.infos.items()
+        if session not in store.named or info.get("parent_id") not in store.infos
+    ]
+
+    def touched(session: str) -> float:
+        value: Json = store.infos[session].get("time_updated")
+        return value if isinstance(value, int | float) else 0
+
+    current = max(own, key=touched, default="")
+    version = as_text(store.infos[current].get("version")) or None if own else None
+    return Several(
+        FORMAT, source.name, own, current, name, lambda session: SessionWriter(store, session), version
+    )
+
+
+def _looks_like(name: str, head: bytes) -> bool:
+    if is_sqlite(head):  # its layout begins with other tables
+        return "opencode" in name
+    return head.lstrip()[:1] == b"{" and document_keys(head) >= _EXPORTED
+
+
+FILES = Format(FORMAT, "OpenCode's database, and its exports", (".json", ".db"), read, _looks_like)
+
+__all__ = ["FILES"]

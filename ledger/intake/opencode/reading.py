@@ -1,0 +1,173 @@
+"""OpenCode's sessions as messages with their parts, of an export or of the database.
+
+Only three tables are read: others hold secrets. Messages come in the order that OpenCode itself reads them in,
+by the time they were made and then by id (ids alone begin anew every 795 days).
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from ledger.errors import NotASession
+from ledger.events import Json, JsonObject
+from ledger.intake.found import Findings, Found, element, elements, first_value
+from ledger.intake.mending import NotARecord, as_text, read_record
+from ledger.intake.transcript import Source
+
+FORMAT = "opencode"
+
+_HEAD = ("id", "parent_id", "directory", "version", "revert", "time_created", "time_updated")
+
+_SESSIONS = "SELECT * FROM session ORDER BY time_created, id DESC"
+_MESSAGES = """
+SELECT m.id AS message, m.data AS info, p.id AS part, p.data AS data
+FROM message AS m LEFT JOIN part AS p ON p.message_id = m.id
+WHERE m.session_id = {session} {bound} ORDER BY m.time_created, m.id, p.id
+"""
+_LAST = """
+SELECT id FROM message WHERE session_id = {session} AND json_valid(data)
+AND json_extract(data, '$.role') = 'assistant' ORDER BY time_created DESC, id DESC LIMIT 1
+"""
+_NEXT = """
+SELECT n.id AS id FROM message AS n JOIN message AS m ON m.session_id = n.session_id
+WHERE m.id = {message} AND (n.time_created, n.id) > (m.time_created, m.id) AND json_valid(n.data)
+AND json_extract(n.data, '$.role') = 'assistant' ORDER BY n.time_created, n.id LIMIT 1
+"""
+_CHILDREN = """
+SELECT json_extract(data, '$.state.metadata.sessionId', '$.state.metadata.sessionID') AS named FROM part
+WHERE json_valid(data) AND json_extract(data, '$.type') = 'tool' AND json_extract(data, '$.tool') = 'task'
+"""
+_BEFORE = "AND (m.time_created, m.id) < (SELECT time_created, id FROM message WHERE id = {before})"
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message: its place in its session, from 1, what it says of itself, and its parts in order.
+
+    A damaged one, or what is damaged of it, is in `damaged`.
+    """
+
+    number: int
+    info: JsonObject
+    parts: list[JsonObject]
+    damaged: list[Found]
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return as_text(self.info.get("id"))
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where sessions are read from. `infos` are what sessions say of themselves, without messages, by id."""
+
+    infos: dict[str, JsonObject]
+    messages: Callable[[str, Findings, str | None], Iterator[Message]]
+    """A session's messages in order; up to a message (of another session), where one is named."""
+    last: Callable[[str], str | None]
+    """The last message that the model made in a session: all before it are over."""
+    following: Callable[[str], str | None] = lambda _: None
+    """The next message of the model after a message, in its session."""
+    named: frozenset[str] = frozenset()
+    """The sessions of sub-agents that calls in these sessions started."""
+
+
+def of_database(source: Source) -> Store:
+    """The sessions of OpenCode's `opencode.db`. Raises `NotASession` where it is none, `OSError` where it is
+    locked."""
+    infos: dict[str, JsonObject] = {}
+    for row in source.rows(_SESSIONS):
+        infos[as_text(row.get("id"))] = {name: row.get(name) for name in _HEAD}
+
+    def messages(session: str, findings: Findings, before: str | None = None) -> Iterator[Message]:
+        bound = _BEFORE.format(before=_quoted(before)) if before is not None else ""
+        found = source.rows(_MESSAGES.format(session=_quoted(session), bound=bound))
+        for number, (name, rows) in enumerate(groupby(found, lambda row: row["message"]), 1):
+            yield _of_rows(number, session, as_text(name), rows, findings)
+
+    def one(query: str) -> str | None:
+        return next((as_text(row["id"]) for row in source.rows(query)), None)
+
+    children = any(info.get("parent_id") is not None for info in infos.values())
+    named = [child for row in source.rows(_CHILDREN) for child in _names(row["named"])] if children else []
+    return Store(
+        infos,
+        messages,
+        lambda session: one(_LAST.format(session=_quoted(session))),
+        lambda message: one(_NEXT.format(message=_quoted(message))),
+        frozenset(named),
+    )
+
+
+def _names(found: Json) -> list[str]:
+    """The texts of a JSON array of texts and nulls."""
+    value, _ = read_record(as_text(found).encode()) if found is not None else (None, False)
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def of_export(source: Source) -> Store:
+    """The session of an `opencode export`. Raises `NotASession` where it names none."""
+    info = first_value(source.chunks(), "info")
+    session = info.get("id") if isinstance(info, dict) else None
+    if not isinstance(info, dict) or not isinstance(session, str) or not session:
+        raise NotASession(file=source.name, runtime=FORMAT, problem="no info with a session's id in it")
+
+    def messages(_session: str, findings: Findings, _before: str | None = None) -> Iterator[Message]:
+        for found in elements(source.chunks(), "messages.item", findings):
+            value = found.value
+            said = value.get("info") if value is not None else None
+            if value is None or not isinstance(said, dict):
+                raw = found.raw if found.raw is not None else json.dumps(value).encode()
+                damaged = Found(found.line, None, found.length, found.digest, None, raw)
+                yield Message(found.line, {}, [], [damaged])
+                continue
+            parts = value.get("parts")
+            given = parts if isinstance(parts, list) else []
+            yield Message(found.line, said, [part for part in given if isinstance(part, dict)], [])
+
+    def last(session: str) -> str | None:
+        said = None
+        for message in messages(session, Findings()):
+            said = message.id if message.info.get("role") == "assistant" else said
+        return said
+
+    return Store({session: info}, messages, last)
+
+
+def _of_rows(number: int, session: str, name: str, rows: Iterator[JsonObject], findings: Findings) -> Message:
+    info: JsonObject = {}
+    parts: list[JsonObject] = []
+    damaged: list[Found] = []
+    for row in rows:
+        if not parts and not info and not damaged:
+            findings.lines += 1
+            info = _parsed(number, row.get("info"), f"message {name}", findings, damaged)
+            info = {**info, "id": name, "sessionID": session}
+        if row.get("part") is not None:
+            findings.lines += 1
+            part = _parsed(number, row.get("data"), f"part {as_text(row['part'])}", findings, damaged)
+            if part:
+                parts.append({**part, "id": row["part"], "messageID": name, "sessionID": session})
+    return Message(number, info, parts, damaged)
+
+
+def _parsed(number: int, data: Json, what: str, findings: Findings, damaged: list[Found]) -> JsonObject:
+    raw = as_text(data).encode(errors="surrogatepass")
+    try:
+        value, _ = read_record(raw)
+    except NotARecord as error:
+        value, why = None, str(error)
+    else:
+        why = "not an object"
+    if isinstance(value, dict):
+        return value
+    findings.problem("malformed_row", number, f"{what} is damaged: {why}; kept as a note", lost=True)
+    damaged.append(element(number, {"damaged": as_text(data)}, Findings()))
+    return {}
+
+
+def _quoted(value: str) -> str:
+    quoted = value.replace("'", "''").replace("\0", "")
+    return f"'{quoted}'"
