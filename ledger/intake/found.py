@@ -15,7 +15,7 @@ import ijson
 
 from ledger.events import Json, JsonObject, json_bytes
 from ledger.intake.lines import Line
-from ledger.intake.mending import NotARecord, read_record
+from ledger.intake.mending import NotARecord, as_text, read_record
 from ledger.intake.problems import Problem
 
 _NOTHING = b" \t\r\0"  # what lies between records without meaning; NULs come from a file system's crash
@@ -107,6 +107,22 @@ def element(number: int, value: Json, findings: Findings) -> Found:
         return Found(number, None, len(raw), digest, None, raw)
     mended, _ = read_record(raw)  # what the ledger cannot hold is marked
     return Found(number, None, len(raw), digest, mended if isinstance(mended, dict) else value)
+
+
+def row(number: int, text: Json, what: str, findings: Findings) -> Found:
+    """A record that stands as JSON text in a row of a database; `what` names it where it is damaged."""
+    raw = as_text(text).encode(errors="surrogatepass")
+    digest = hashlib.sha256(raw).digest()
+    findings.lines += 1
+    try:
+        value, _ = read_record(raw)
+        why = "not an object"
+    except NotARecord as error:
+        value, why = None, str(error)
+    if isinstance(value, dict):
+        return Found(number, None, len(raw), digest, value)
+    findings.problem("malformed_row", number, f"{what} is damaged: {why}; kept as a note", lost=True)
+    return Found(number, None, len(raw), digest, None, raw)
 
 
 def _damaged(line: Line, raw: bytes, why: str, findings: Findings) -> Iterator[Found]:

@@ -97,6 +97,20 @@ class Scribe:
         """An event of no turn, or of one that `fields` name."""
         return self.recording.sheet.write(event_type, fields)
 
+    @property
+    def pending(self) -> list[str]:
+        """The ids of what was written since `encoded` was asked last."""
+        return [str(event["id"]) for event in self._events]
+
+    def put(self, event: JsonObject) -> None:
+        """An event that was made elsewhere with these `stamps`, and has no source yet."""
+        self._sink(event)
+
+    @property
+    def stamps(self) -> RecordStamps:
+        """Ids and times of the record."""
+        return self._stamps
+
     def encoded(self) -> Iterator[EncodedEvent]:
         """What was written since the last time, as it is stored."""
         events, self._events = self._events, []

@@ -57,7 +57,7 @@ class Several:
     name.
 
     `begin(session)` makes the writer of one. `id` is the session of the conversation that was given last.
-    Raises `NotASession` where there is none, or a name for more than one.
+    Raises `NotASession` where there is a name for more than one.
     """
 
     def __init__(
@@ -70,13 +70,11 @@ class Several:
         begin: Callable[[str], Writer],
         version: int | str | None = None,
     ) -> None:
-        if not sessions:
-            raise NotASession(file=file, runtime=source_format, problem="it holds no session")
         if name is not None and len(sessions) > 1:
             problem = f"it holds {len(sessions):,} sessions, which cannot all be named {name}"
             raise NotASession(file=file, runtime=source_format, problem=problem)
         self.version = version
-        self.id = kept_id(sessions[0])
+        self.id = ""
         self.current = str(name or kept_id(current))
         self.findings = Findings()
         self._format = source_format

@@ -1,4 +1,4 @@
-"""What the beginning of a file shows of its format."""
+"""What the beginning of a file shows of its format; what a database is asked with."""
 
 import json
 import re
@@ -31,3 +31,9 @@ def is_sqlite(head: bytes) -> bool:
 def document_keys(head: bytes) -> frozenset[str]:
     """The plain names that stand as keys in the beginning of a JSON document, at any depth."""
     return frozenset(name.decode() for name in _KEY.findall(head))
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of SQLite's SQL."""
+    inside = text.replace("'", "''").replace("\0", "")
+    return f"'{inside}'"

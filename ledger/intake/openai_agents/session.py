@@ -36,7 +36,6 @@ _SAID = frozenset(
 )
 _TOLD = frozenset({"user", "system", "developer"})
 """Roles of messages that the model did not make."""
-_ALL_SAID = "\0all said"
 _TERMINALS = frozenset({"complete", "abort", "error"})
 
 
@@ -120,15 +119,22 @@ class SessionState:
         model: str | None = None,
     ) -> list[JsonObject]:
         """The events of a batch of items. Does not change the state: `take` them once they are stored."""
-        return _Batch(self, conversation_id, stamps, provider, model).events(items)
+        batch = SessionItems(conversation_id, stamps, provider, model, self)
+        return [event for item in items for event in batch.take(item)] + batch.end()
 
 
-class _Batch:
-    """One batch of items on its way."""
+class SessionItems:
+    """Items on their way, one after the other; those of `state` came before."""
 
     def __init__(
-        self, state: SessionState, conversation_id: str, stamps: Stamps, provider: str | None, model: str | None
+        self,
+        conversation_id: str,
+        stamps: Stamps,
+        provider: str | None,
+        model: str | None,
+        state: SessionState | None = None,
     ) -> None:
+        state = state or SessionState()
         self._written: list[JsonObject] = []
         self._sheet = Sheet(conversation_id, stamps, self._written.append)
         self._provider = provider
@@ -145,27 +151,34 @@ class _Batch:
             for call, step_id in state._calls.items():
                 self._turn.called(call, step_id or "")
 
-    def events(self, items: Sequence[JsonObject]) -> list[JsonObject]:
-        for item in items:
-            kind, role = as_text(item.get("type")) or "message", as_text(item.get("role"))
-            if kind.endswith("_output") or (kind == "message" and role in _TOLD):
-                self._end_step()
-            before = len(self._written)
-            self._item(kind, role, item)
-            told = next((event for event in self._written[before:] if event["type"] in _SAID), None)
-            if told is None:  # nothing of it can be shown
-                self._running().note("item", f"An item of type {as_text(item.get('type'))}.", **{ITEM: item})
-            elif _trivial(item):
-                told[_ALL_SAID] = True
-            else:
-                told[ITEM] = item
+    def take(self, item: JsonObject) -> list[JsonObject]:
+        """The events of the next item."""
+        kind, role = as_text(item.get("type")) or "message", as_text(item.get("role"))
+        if kind.endswith("_output") or (kind == "message" and role in _TOLD):
+            self._end_step()
+        before = len(self._written)
+        self._item(kind, role, item)
+        told = next((event for event in self._written[before:] if event["type"] in _SAID), None)
+        if told is None:  # nothing of it can be shown
+            self._running().note("item", f"An item of type {as_text(item.get('type'))}.", **{ITEM: item})
+        elif not _trivial(item):
+            told[ITEM] = item
+        return self._taken(told)
+
+    def end(self) -> list[JsonObject]:
+        """There are no more now: the model's last word ends its turn, as far as the items show."""
         self._end_step()
-        for event in self._written:
-            if event["type"] in _SAID and ITEM not in event and not event.pop(_ALL_SAID, False):
-                event[ITEM] = False  # a part of an item that another event carries
         if self._spoke:
             self._end()
-        return self._written
+        return self._taken(None)
+
+    def _taken(self, told: JsonObject | None) -> list[JsonObject]:
+        written = self._written[:]
+        self._written.clear()
+        for event in written:
+            if event["type"] in _SAID and ITEM not in event and event is not told:
+                event[ITEM] = False  # a part of an item that another event carries
+        return written
 
     def _item(self, kind: str, role: str, item: JsonObject) -> None:
         spoke, self._spoke = self._spoke, False

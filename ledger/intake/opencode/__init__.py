@@ -28,9 +28,9 @@ def read(source: Source, name: str | None = None) -> Several:
         return value if isinstance(value, int | float) else 0
 
     current = max(own, key=touched, default="")
-    version = as_text(store.infos[current].get("version")) or None if own else None
+    version = as_text(store.infos[current].get("version")) if own else ""
     return Several(
-        FORMAT, source.name, own, current, name, lambda session: SessionWriter(store, session), version
+        FORMAT, source.name, own, current, name, lambda session: SessionWriter(store, session), version or None
     )
 
 

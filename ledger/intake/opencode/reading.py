@@ -11,8 +11,9 @@ from itertools import groupby
 
 from ledger.errors import NotASession
 from ledger.events import Json, JsonObject
-from ledger.intake.found import Findings, Found, element, elements, first_value
-from ledger.intake.mending import NotARecord, as_text, read_record
+from ledger.intake.found import Findings, Found, elements, first_value, row
+from ledger.intake.mending import as_text, read_record
+from ledger.intake.sniffing import quoted
 from ledger.intake.transcript import Source
 
 FORMAT = "opencode"
@@ -78,25 +79,25 @@ def of_database(source: Source) -> Store:
     """The sessions of OpenCode's `opencode.db`. Raises `NotASession` where it is none, `OSError` where it is
     locked."""
     infos: dict[str, JsonObject] = {}
-    for row in source.rows(_SESSIONS):
-        infos[as_text(row.get("id"))] = {name: row.get(name) for name in _HEAD}
+    for one in source.rows(_SESSIONS):
+        infos[as_text(one.get("id"))] = {name: one.get(name) for name in _HEAD}
 
     def messages(session: str, findings: Findings, before: str | None = None) -> Iterator[Message]:
-        bound = _BEFORE.format(before=_quoted(before)) if before is not None else ""
-        found = source.rows(_MESSAGES.format(session=_quoted(session), bound=bound))
-        for number, (name, rows) in enumerate(groupby(found, lambda row: row["message"]), 1):
+        bound = _BEFORE.format(before=quoted(before)) if before is not None else ""
+        found = source.rows(_MESSAGES.format(session=quoted(session), bound=bound))
+        for number, (name, rows) in enumerate(groupby(found, lambda one: one["message"]), 1):
             yield _of_rows(number, session, as_text(name), rows, findings)
 
-    def one(query: str) -> str | None:
-        return next((as_text(row["id"]) for row in source.rows(query)), None)
+    def first(query: str) -> str | None:
+        return next((as_text(found["id"]) for found in source.rows(query)), None)
 
     children = any(info.get("parent_id") is not None for info in infos.values())
-    named = [child for row in source.rows(_CHILDREN) for child in _names(row["named"])] if children else []
+    named = [child for one in source.rows(_CHILDREN) for child in _names(one["named"])] if children else []
     return Store(
         infos,
         messages,
-        lambda session: one(_LAST.format(session=_quoted(session))),
-        lambda message: one(_NEXT.format(message=_quoted(message))),
+        lambda session: first(_LAST.format(session=quoted(session))),
+        lambda message: first(_NEXT.format(message=quoted(message))),
         frozenset(named),
     )
 
@@ -137,37 +138,18 @@ def of_export(source: Source) -> Store:
 
 
 def _of_rows(number: int, session: str, name: str, rows: Iterator[JsonObject], findings: Findings) -> Message:
-    info: JsonObject = {}
+    info: Found | None = None
     parts: list[JsonObject] = []
     damaged: list[Found] = []
-    for row in rows:
-        if not parts and not info and not damaged:
-            findings.lines += 1
-            info = _parsed(number, row.get("info"), f"message {name}", findings, damaged)
-            info = {**info, "id": name, "sessionID": session}
-        if row.get("part") is not None:
-            findings.lines += 1
-            part = _parsed(number, row.get("data"), f"part {as_text(row['part'])}", findings, damaged)
-            if part:
-                parts.append({**part, "id": row["part"], "messageID": name, "sessionID": session})
-    return Message(number, info, parts, damaged)
-
-
-def _parsed(number: int, data: Json, what: str, findings: Findings, damaged: list[Found]) -> JsonObject:
-    raw = as_text(data).encode(errors="surrogatepass")
-    try:
-        value, _ = read_record(raw)
-    except NotARecord as error:
-        value, why = None, str(error)
-    else:
-        why = "not an object"
-    if isinstance(value, dict):
-        return value
-    findings.problem("malformed_row", number, f"{what} is damaged: {why}; kept as a note", lost=True)
-    damaged.append(element(number, {"damaged": as_text(data)}, Findings()))
-    return {}
-
-
-def _quoted(value: str) -> str:
-    quoted = value.replace("'", "''").replace("\0", "")
-    return f"'{quoted}'"
+    for one in rows:
+        if info is None:
+            info = row(number, one.get("info"), f"message {name}", findings)
+            damaged += [info] if info.value is None else []
+        if one.get("part") is not None:
+            part = row(number, one.get("data"), f"part {as_text(one['part'])}", findings)
+            if part.value is None:
+                damaged.append(part)
+            else:
+                parts.append({**part.value, "id": one["part"], "messageID": name, "sessionID": session})
+    said = info.value if info is not None and info.value is not None else {}
+    return Message(number, {**said, "id": name, "sessionID": session}, parts, damaged)
