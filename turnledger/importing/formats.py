@@ -3,14 +3,14 @@
 from itertools import islice
 
 from ledger.errors import NotASession
-from ledger.intake import codex, openai_agents, opencode, pi
+from ledger.intake import claude_code, codex, openai_agents, opencode, pi
 from ledger.intake.transcript import Format
 from turnledger.importing.files import OpenFile
 
 AUTO = "auto"
 HEAD_BYTES = 64 * 1024
 
-_ALL = (pi.FILES, codex.FILES, opencode.FILES, openai_agents.FILES)
+_ALL = (pi.FILES, claude_code.FILES, codex.FILES, opencode.FILES, openai_agents.FILES)
 FORMATS: dict[str, Format] = {one.name: one for one in _ALL}
 """By name. To add one: its `Format` here; `ledger.intake.transcript` says what that is."""
 

@@ -16,7 +16,15 @@ from ledger.turns import Turn
 
 _SYNTHETIC = "<synthetic>"
 _INTERRUPTED = "[Request interrupted by user"
-_RUNTIME = (_INTERRUPTED, "<local-command", "<command-", "<system-reminder", "<task-notification")
+_RUNTIME = (
+    _INTERRUPTED,
+    "<local-command",
+    "<command-",
+    "<bash-stdout",
+    "<bash-stderr",
+    "<system-reminder",
+    "<task-notification",
+)
 """How text begins that Claude Code wrote, in a message of the user."""
 _RESTATED = frozenset({"type", "result", "usage", "uuid", "session_id", "stop_reason", "is_error"})
 _DENIED = frozenset({"reject", "rejected", "deny", "denied"})

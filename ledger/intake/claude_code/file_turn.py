@@ -1,0 +1,154 @@
+"""A turn of Claude Code as its session file tells it: what the stream says in other words, and the ends that a
+file does not say (specs/formats.md 2)."""
+
+from __future__ import annotations
+
+from ledger.events import Json, JsonObject
+from ledger.intake.claude_code.messages import Messages
+from ledger.intake.claude_code.turn import ClaudeTurn
+from ledger.intake.mending import as_text
+from ledger.turns import Turn
+
+_ENDS = frozenset({"end_turn", "stop_sequence", "refusal"})
+_INFERRED: JsonObject = {"inferred": True}
+
+
+class FileMessages(Messages):
+    """Messages whose lines repeat the token counts and the stop reason of their whole message.
+
+    Both may grow from line to line: the largest counts and the last reason hold.
+    """
+
+    def assistant(self, record: JsonObject, message: JsonObject) -> list[str]:
+        """A line of the model's message."""
+        ids = super().assistant(record, message)
+        if as_text(message.get("id")) == self._name:
+            usage = message.get("usage")
+            self._usage = _larger(self._usage, usage if isinstance(usage, dict) else {})
+            self._final = bool(self._usage)
+            self._stop = as_text(message.get("stop_reason")) or self._stop
+        return ids
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the last message ended, where it says."""
+        return self._stop
+
+    def cut(self) -> None:
+        """Text of Claude Code came: a message that says why it ended was whole."""
+        if self._stop is not None:
+            self.finish()
+        else:
+            super().cut()
+
+    def broke_off(self) -> None:
+        """The connection was cut, whatever its lines say of their end."""
+        self._stop = None
+        super().cut()
+
+
+class FileTurn(ClaudeTurn):
+    """One turn of a file. `agent` is the lane's name where the file is that of a sub-agent."""
+
+    def __init__(self, turn: Turn, seen: set[str]) -> None:
+        super().__init__(turn, seen)
+        self._main: FileMessages = FileMessages(turn)
+        self._calls: set[str] = set()  # of the main lane, without a result
+
+    @property
+    def begun(self) -> bool:
+        """Whether the model has answered in it."""
+        return self.turn.last_step_id is not None
+
+    @property
+    def done(self) -> bool:
+        """Whether the turn is over, as far as can be told: it ended, or the model's last message says so."""
+        answered = self._main.stop_reason in _ENDS and not self._calls and self._failure is None
+        return self.turn.ended or answered
+
+    def lane(self, record: JsonObject) -> Messages:
+        """The lane that a record belongs to: that of `agent_id`, begun by `parent_tool_use_id`."""
+        agent, parent = record.get("agent_id"), record.get("parent_tool_use_id")
+        if not isinstance(agent, str) or not agent:
+            return self._main
+        found = self._lanes.get(agent)
+        if found is None:
+            begun_by = parent if isinstance(parent, str) and parent else None
+            found = self._lanes[agent] = FileMessages(self.turn.lane(agent, begun_by))
+        return found
+
+    def assistant(self, record: JsonObject, message: JsonObject) -> None:
+        """A block of the model's message, or what Claude Code put in the place of one."""
+        content = message.get("content")
+        if self.lane(record) is self._main:
+            self._failure = None
+            self._calls.update(
+                as_text(block.get("id"))
+                for block in (content if isinstance(content, list) else ())
+                if isinstance(block, dict) and block.get("type") == "tool_use"
+            )
+        super().assistant(record, message)
+
+    def user(self, record: JsonObject, message: JsonObject) -> None:
+        """Results of tools, or text that the model is given."""
+        content = message.get("content")
+        self._calls.difference_update(
+            as_text(block.get("tool_use_id"))
+            for block in (content if isinstance(content, list) else ())
+            if isinstance(block, dict) and block.get("type") == "tool_result"
+        )
+        super().user(record, message)
+
+    def summary(self, record: JsonObject, message: JsonObject) -> None:
+        """What stands for the history from now on; its boundary may not have been written."""
+        if self._boundary is None:
+            self.compacts({"type": "system", "subtype": "compact_boundary"})
+        self.user(record, message)
+
+    def over(self) -> None:
+        """Another turn begins: the end of this one is told from what it holds, and marked so."""
+        self._unmarked()
+        for lane in self._lanes.values():
+            lane.finish()
+        if self.turn.ended:
+            return
+        stop = self._main.stop_reason
+        self._main.finish()
+        if self._failure is not None:
+            self.turn.error(*self._failure, source=_INFERRED)
+        elif stop in _ENDS and not self._calls:
+            self.turn.complete(stop, source=_INFERRED)
+        else:
+            self.turn.abort("unknown", source=_INFERRED)
+
+    def resumes(self, *, cut: bool) -> None:
+        """The model is to go on with its answer, whose stream was cut or which was too long."""
+        if cut:
+            self._main.broke_off()
+        self._failure = None
+
+    def interrupted(self) -> None:
+        """The person stopped it."""
+        if not self.turn.ended:
+            self._main.cut()
+            self.turn.abort("user_stop")
+
+    def _synthetic(self, record: JsonObject, message: JsonObject) -> None:
+        lane = self.lane(record)
+        if isinstance(lane, FileMessages) and (
+            record.get("streamCutCause") or record.get("truncatedAfterOutput") is True
+        ):
+            lane.broke_off()
+        super()._synthetic(record, message)
+
+
+def _larger(counts: JsonObject, others: JsonObject) -> JsonObject:
+    """Field by field the larger count; what is no count as the other says it."""
+    found: JsonObject = dict(counts)
+    for name, value in others.items():
+        before: Json = found.get(name)
+        if isinstance(value, dict) and isinstance(before, dict):
+            found[name] = _larger(before, value)
+        elif not (isinstance(value, int | float) and isinstance(before, int | float) and before > value):
+            found[name] = value if value is not None else before
+    return found
