@@ -10,6 +10,7 @@ from rich.console import Console
 from scripts.benchmarks import (
     appending,
     folding,
+    importing,
     memory,
     reading,
     recording,
@@ -33,6 +34,7 @@ CASES: dict[str, Callable[[Settings], Iterator[Figure]]] = {
     "go-on": rendering.go_on,
     "show-postgres": showing.show_postgres,
     "show-sqlite": showing.show_sqlite,
+    "import": importing.importing,
     "memory": memory.memory,
     "record-loop": recording.recording,
     "record-stream": recording.stream,

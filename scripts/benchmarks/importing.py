@@ -1,0 +1,136 @@
+"""Taking in a large session file: the events beside bare `json.loads` of the same lines, and peak memory."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from scripts.benchmarks.corpus import Corpus
+from scripts.benchmarks.measure import Figure, Target, in_process, interleave, peak_rss_mb
+from scripts.benchmarks.settings import Settings
+
+MOST_TIMES = 3.0
+"""What an import may cost beside `json.loads` of the same lines."""
+FAST_ENOUGH = 20.0
+"""MB a second that will do, whatever the ratio."""
+MOST_GROWTH = 50.0
+"""MB that a large file may need more than a small one."""
+_MB = 1024 * 1024
+
+
+def importing(settings: Settings) -> Iterator[Figure]:
+    """Claude Code's format, the most used: CPU time without a store, then memory."""
+    large = settings.size(50 * _MB, quick=2 * _MB)
+    with tempfile.TemporaryDirectory(prefix="turnledger-bench-") as name:
+        path = Path(name) / "session.jsonl"
+        lines = write_session(path, large)
+        case = f"import, {large // _MB} MB of claude-code, CPU time"
+        contenders: dict[str, Callable[[], Callable[[], object]]] = {
+            "json.loads": lambda: lambda: _loads(path),
+            "import": lambda: lambda: _take(path),
+        }
+        rounds = interleave(contenders, min(settings.rounds, 3), time.process_time)
+        yield rounds.plain(case, "json.loads", lines, note="records a second")
+        target = Target(MOST_TIMES, at_least=False)
+        speed = large / _MB / rounds.median("import")
+        note = f"{speed:.0f} MB/s ({FAST_ENOUGH:g} will do, too)"
+        yield rounds.compare(case, "import", "json.loads", lines, target, speed=False, note=note)
+        yield from _memory(Path(name), settings)
+
+
+def _memory(folder: Path, settings: Settings) -> Iterator[Figure]:
+    peaks: list[float] = []
+    for size in settings.pick((1, 100), quick=(1, 5)):
+        path = folder / f"{size}.jsonl"
+        write_session(path, size * _MB)
+        peaks.append(in_process(__name__, [path])["peak"])
+        more = peaks[-1] - peaks[0]
+        note = f"{more:.0f} MB more than for the small file (at most {MOST_GROWTH:g})" if peaks[1:] else ""
+        yield Figure("import, peak memory", f"{size} MB of claude-code", peaks[-1], "MB", note=note)
+
+
+def write_session(path: Path, size: int) -> int:
+    """A session file of about that many bytes, as Claude Code writes it; gives the count of its lines."""
+    corpus, parent, lines = Corpus(3), None, 0
+    with path.open("w", encoding="utf-8") as file:
+        while file.tell() < size:
+            for record in _turn(corpus, lines, parent):
+                parent, lines = record["uuid"], lines + 1
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    return lines
+
+
+def _turn(corpus: Corpus, number: int, parent: object) -> Iterator[dict[str, object]]:
+    """A prompt, steps of thinking, text and two calls a line each, results, an answer."""
+    made = number
+
+    def record(kind: str, message: dict[str, object], **more: object) -> dict[str, object]:
+        nonlocal made, parent
+        name = f"00000000-0000-4000-8000-{made:012x}"
+        whole: dict[str, object] = {
+            "parentUuid": parent,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": "/home/dev/project",
+            "sessionId": "5e551017-0000-4000-8000-000000000000",
+            "version": "2.1.332",
+            "gitBranch": "main",
+            "type": kind,
+            "message": message,
+            **more,
+            "uuid": name,
+            "timestamp": "2026-11-30T12:00:00.000Z",
+        }
+        made, parent = made + 1, name
+        return whole
+
+    yield record("user", {"role": "user", "content": corpus.words(500)})
+    for step in range(6):
+        last = step == 5
+        message: dict[str, object] = {
+            "id": f"msg_{number:012x}{step}",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-opus-4-5",
+            "stop_reason": "end_turn" if last else "tool_use",
+            "usage": {"input_tokens": 12, "output_tokens": 310, "cache_read_input_tokens": 50_000},
+        }
+        thinking = {"type": "thinking", "thinking": corpus.words(900), "signature": corpus.words(300)}
+        yield record("assistant", {**message, "content": [thinking]}, requestId=f"req_{number}_{step}")
+        text = {"type": "text", "text": corpus.words(400)}
+        yield record("assistant", {**message, "content": [text]}, requestId=f"req_{number}_{step}")
+        calls = [] if last else [f"toolu_{number}_{step}_{call}" for call in range(2)]
+        for call in calls:
+            block = {"type": "tool_use", "id": call, "name": "Read", "input": {"file_path": corpus.words(60)}}
+            yield record("assistant", {**message, "content": [block]}, requestId=f"req_{number}_{step}")
+        for call in calls:
+            told = corpus.words(1800)
+            result = {"type": "tool_result", "tool_use_id": call, "content": told}
+            file = {"type": "text", "file": {"filePath": "a.py", "content": told, "numLines": 40}}
+            yield record("user", {"role": "user", "content": [result]}, toolUseResult=file)
+
+
+def _loads(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(json.loads(line) is not None for line in file)
+
+
+def _take(path: Path) -> int:
+    from turnledger.importing.files import opened
+    from turnledger.importing.formats import format_of
+
+    count = 0
+    with opened(path) as file:
+        for stream in format_of("claude-code", file).read(file, None).streams():
+            for _ in stream.events():
+                count += 1
+    return count
+
+
+if __name__ == "__main__":
+    events = _take(Path(sys.argv[1]))
+    print(json.dumps({"peak": peak_rss_mb(), "events": events}))
