@@ -47,8 +47,8 @@ class OpenCodeFile:
         name = name or self.next("ses")
         self._count += 1
         self.connection.execute(
-            "INSERT INTO session VALUES (?, ?, '/home/dev/project', '1.18.33', ?, ?, ?) ON CONFLICT (id) DO UPDATE "
-            "SET revert = excluded.revert, time_updated = excluded.time_updated",
+            "INSERT INTO session VALUES (?, ?, '/home/dev/project', '1.18.33', ?, ?, ?) ON CONFLICT (id) "
+            "DO UPDATE SET revert = excluded.revert, time_updated = excluded.time_updated",
             (name, parent, None if revert is None else json.dumps(revert), self._count, self._count),
         )
         return name

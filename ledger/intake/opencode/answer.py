@@ -1,7 +1,6 @@
 """One message of the model: one call of it, its parts in order, its end."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 from ledger.events import Json, JsonObject
 from ledger.intake.ai_sdk.metadata import redacted_of, signature_of
@@ -17,8 +16,8 @@ _GOES_ON = frozenset({"", "tool-calls", "unknown"})
 """Finish reasons after which OpenCode calls the model again."""
 _OVER = frozenset({"completed", "error"})
 
-Child = Callable[[JsonObject, str], Iterator[None]]
-"""What the sub-agent of a call said: of its part and the call."""
+Child = Callable[[JsonObject, str, bool], Iterator[None]]
+"""What the sub-agent of a call said: of its part, the call, and whether the sub-agent is at its end."""
 
 
 class Answer:
@@ -151,11 +150,8 @@ class Answer:
         step.call(call, tool, args, index, provider_executed=hosted, provider_metadata=beside or None)
         self._lane.start_call(call)
         yield
-        if status in _OVER or self._over:
-            with suppress(Unfinished):  # what the sub-agent still says comes behind the call's end
-                yield from self._child(part, call)
-        else:
-            yield from self._child(part, call)
+        yield from self._child(part, call, self._over or status == "completed")
+        if status not in _OVER and not self._over:
             raise Unfinished
         if status in _OVER:
             kept: JsonObject = {name: it for name, it in state.items() if name != "time"}
@@ -196,7 +192,7 @@ class Answer:
         self._reason = self._reason or reason
         beside: JsonObject = {name: part[name] for name in ("cost", "snapshot") if part.get(name) is not None}
         usage = opencode_usage(tokens) if isinstance(tokens, dict) else None
-        self._records.part(self._message, part, blocks.ended_at(self._message.info))
+        self._records.part(self._message, part)
         step.finish(reason or None, usage, provider_metadata={FORMAT: beside})
         self._lane.end_step()
         self._step = None

@@ -66,7 +66,7 @@ class _Way:
         try:
             yield from self._messages(session)
             for child in list(self._lanes):
-                yield from self._child(child, None)
+                yield from self._child(child, None, over=False)
             yield from self._taken_back()
         except Unfinished:
             pass
@@ -143,7 +143,9 @@ class _Way:
                 continue
             if run:
                 self._records.part(
-                    message, {"id": run[0].get("id"), "parts": [*run]}, blocks.begun_at(message.info)
+                    message,
+                    {"id": run[0].get("id"), "parts": [dict(sorted(one.items())) for one in run]},
+                    blocks.begun_at(message.info),
                 )
                 given = [blocks.block_of(one) for one in run]
                 plain = len(run) == 1 and run[0].get("type") == "text"
@@ -177,11 +179,11 @@ class _Way:
     def _answer(self, message: Message, lane: Lane, turn: Turn | None, *, over: bool) -> Iterator[None]:
         """A message of the model. `over` when a later one shows that nothing more comes."""
 
-        def child(part: JsonObject, call: str) -> Iterator[None]:
+        def child(part: JsonObject, call: str, over: bool) -> Iterator[None]:
             name, speaking = blocks.child_of(part), turn or self._recording.turn
             if name is not None and name in self._store.infos and speaking is not None:
                 self._lanes[name] = (speaking, call)
-                yield from self._child(name, self._store.following(message.id))
+                yield from self._child(name, self._store.following(message.id), over=over)
 
         answer = Answer(self._records, message, lane, turn, over, child, self._through)
         for index, part in enumerate(message.parts):
@@ -190,10 +192,10 @@ class _Way:
             yield from answer.part(index, part)
         yield from answer.end()
 
-    def _child(self, child: str, before: str | None) -> Iterator[None]:
+    def _child(self, child: str, before: str | None, *, over: bool) -> Iterator[None]:
         """What a sub-agent said and was not told yet, up to a message of its parent."""
         turn, call = self._lanes[child]
-        lane = turn.lane(child, call)
+        lane = Lane(turn.sheet, turn.turn_id, child, call, self._recording.contexts)  # a call each
         last, passed = self._store.last(child), False
         findings = Findings() if child in self._read else self._findings
         for message in self._store.messages(child, findings, before):
@@ -202,12 +204,12 @@ class _Way:
                 continue
             role = message.info.get("role")
             if role == "user":
-                if not message.parts and not message.damaged:
+                if not message.parts and not message.damaged and not over:
                     raise Unfinished
                 self._said(message, lane, "runtime")
                 self._records.damaged(message)
             elif role == "assistant":
-                yield from self._answer(message, lane, None, over=not passed)
+                yield from self._answer(message, lane, None, over=over or not passed)
             else:
                 self._unknown(message)
             self._read[child] = message.number

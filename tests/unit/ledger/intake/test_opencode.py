@@ -89,7 +89,8 @@ def test_steps_and_tokens_are_those_of_the_session() -> None:
         "SELECT count(*) FROM message WHERE json_extract(data, '$.role') = 'assistant'"
     ).fetchone()
     sums = connection.execute(
-        "SELECT tokens_input, tokens_output + tokens_reasoning, tokens_reasoning, tokens_cache_read FROM session"
+        "SELECT tokens_input, tokens_output + tokens_reasoning, tokens_reasoning, tokens_cache_read "
+        "FROM session"
     ).fetchone()
     connection.close()
     taken = take_file(path)
@@ -104,7 +105,9 @@ def test_an_export_gives_what_the_database_gives() -> None:
     both = [take_file(FIXTURES / name) for name in ("v1.18.33-opencode.db", "v1.18.33-export.json")]
     events = [[to_json(event) for event in taken.events()] for taken in both]
     for event in events[0] + events[1]:
-        assert event["source"].pop("file")
+        source = event["source"]
+        assert isinstance(source, dict)
+        assert source.pop("file")
     assert events[0] == events[1]
 
 
