@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ledger.events import Json
-from ledger.intake.found import Findings, row
+from ledger.intake.found import Findings, Found, row
 from ledger.intake.openai_agents.session import RUNTIME, SessionItems
 from ledger.intake.scribe import Scribe
 from ledger.intake.several import Places, Several
@@ -43,15 +43,22 @@ class _Session:
     def __call__(self, scribe: Scribe, _places: Places, findings: Findings, /) -> Iterator[None]:
         # The items are those of OpenAI's API; they do not say which model gave them.
         items = SessionItems(scribe.recording.sheet.conversation_id, scribe.stamps, "openai", None)
+        before: tuple[Found, str, Json] | None = None
         for one in self._source.rows(_ITEMS.format(session=quoted(self._session))):
             number = one["id"] if isinstance(one["id"], int) else 0
             found = row(number, one["message_data"], f"item {number}", findings)
             if found.value is None:
                 scribe.damaged(found)
             else:
-                scribe.take(found, str(number), _time(one["created_at"]))
+                if before is not None:  # whatever comes behind an item, what ends with it ends once
+                    scribe.take(*before)
+                    for event in items.over(found.value):
+                        scribe.put(event)
+                at = _time(one["created_at"])
+                scribe.take(found, str(number), at)
                 for event in items.take(found.value):
                     scribe.put(event)
+                before = found, f"{number}:end", at
             yield
 
 

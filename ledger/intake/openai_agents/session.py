@@ -46,6 +46,7 @@ class SessionState:
         self._items: list[tuple[str, str | None, JsonObject]] = []  # event id, turn, item
         self._turn_id: str | None = None
         self._ended = False
+        self._spoke = False  # whether the model had the last word
         self._calls: dict[str, str | None] = {}  # calls of the turn and their steps
         self._open: set[str] = set()  # those without a result
         self._last_step: str | None = None
@@ -72,6 +73,8 @@ class SessionState:
                 self._open.add(call)
         elif kind == "tool_result" and event.get("final") is not False:
             self._open.discard(as_text(event.get("tool_call_id")))
+        if kind in _SAID and event.get("agent_id") is None:
+            self._spoke = kind == "text_complete" and event.get("partial") is not True
         if kind == "step_start":
             self._last_step = as_text(event.get("step_id"))
         if (item := item_of(event)) is not None:
@@ -143,7 +146,7 @@ class SessionItems:
         self._ended = state._ended
         self._items: Items | None = None
         self._index = 0
-        self._spoke = False  # whether the last item is the model's word
+        self._spoke = state._spoke and not state._ended  # whether the last item is the model's word
         self._turn: Turn | None = None
         if state._turn_id is not None:
             self._turn = Turn(self._sheet, state._turn_id, state._contexts)
@@ -151,11 +154,19 @@ class SessionItems:
             for call, step_id in state._calls.items():
                 self._turn.called(call, step_id or "")
 
-    def take(self, item: JsonObject) -> list[JsonObject]:
-        """The events of the next item."""
-        kind, role = as_text(item.get("type")) or "message", as_text(item.get("role"))
+    def over(self, item: JsonObject) -> list[JsonObject]:
+        """The events of what is over when this item comes: the step, the turn."""
+        kind, role = _kind(item), as_text(item.get("role"))
         if kind.endswith("_output") or (kind == "message" and role in _TOLD):
             self._end_step()
+        if kind == "message" and role == "user":
+            self._close()
+        return self._taken(None)
+
+    def take(self, item: JsonObject) -> list[JsonObject]:
+        """The events of the next item, and of what is over with it."""
+        over = self.over(item)
+        kind, role = _kind(item), as_text(item.get("role"))
         before = len(self._written)
         self._item(kind, role, item)
         told = next((event for event in self._written[before:] if event["type"] in _SAID), None)
@@ -163,7 +174,7 @@ class SessionItems:
             self._running().note("item", f"An item of type {as_text(item.get('type'))}.", **{ITEM: item})
         elif not _trivial(item):
             told[ITEM] = item
-        return self._taken(told)
+        return over + self._taken(told)
 
     def end(self) -> list[JsonObject]:
         """There are no more now: the model's last word ends its turn, as far as the items show."""
@@ -181,10 +192,8 @@ class SessionItems:
         return written
 
     def _item(self, kind: str, role: str, item: JsonObject) -> None:
-        spoke, self._spoke = self._spoke, False
+        self._spoke = False
         if kind == "message" and role == "user":
-            if spoke:
-                self._end()
             self._begin()
             self._running().user_message(_content(item.get("content")))
         elif kind == "message" and role in _TOLD:
@@ -238,14 +247,19 @@ class SessionItems:
 
     def _end(self) -> None:
         """The model had the last word and nothing is open: the turn is over, as far as the items show."""
-        if self._turn is not None and not self._open:
+        if self._turn is not None and not self._open and not self._ended:
             self._turn.write("complete", {"source": _INFERRED})
             self._ended = True
 
-    def _begin(self) -> None:
-        """A turn begins; one that has no end was stopped."""
+    def _close(self) -> None:
+        """Another turn comes; this one was stopped if it has no end."""
+        if self._spoke:
+            self._end()
         if self._turn is not None and not self._ended:
             self._turn.write("abort", {"source": _INFERRED})
+            self._ended = True
+
+    def _begin(self) -> None:
         written = self._sheet.write("turn_start", {"turn_id": self._sheet.stamps.turn_id(), "runtime": RUNTIME})
         self._turn = Turn(self._sheet, as_text(written["turn_id"]), {})
         self._ended = False
@@ -278,6 +292,10 @@ def item_of(event: Mapping[str, Json]) -> JsonObject | None:
             "output": content if isinstance(content, str) else _spelled(content),
         }
     return None
+
+
+def _kind(item: JsonObject) -> str:
+    return as_text(item.get("type")) or "message"
 
 
 def _trivial(item: JsonObject) -> bool:

@@ -49,6 +49,7 @@ class _Way:
         self._back = False  # what comes now was taken back
         self._back_turns: list[str] = []
         self._back_events: list[str] = []
+        self._last = 0  # the number of the message before
         self._through: int | None = None  # of the compaction that is asked for
 
     def session(self, session: str) -> Iterator[None]:
@@ -86,6 +87,7 @@ class _Way:
                 yield from self._answer(message, turn, turn, over=not passed)
             else:
                 self._unknown(message)
+            self._last = message.number
             yield
 
     # -- prompts
@@ -93,7 +95,7 @@ class _Way:
     def _prompt(self, message: Message) -> Iterator[None]:
         if not message.parts and not message.damaged:
             raise Unfinished  # its parts are written behind it
-        self._close(message)
+        self._close()
         if self._back and self._places.collected is not None:
             self._back_events, self._places.collected = self._places.collected, None
         self._records.message(message, blocks.begun_at(message.info))
@@ -105,11 +107,12 @@ class _Way:
         self._records.damaged(message)
         yield
 
-    def _close(self, message: Message) -> None:
+    def _close(self) -> None:
         """A prompt comes: of the end of the turn before, nothing was said."""
         turn = self._recording.running
         if turn is not None:
-            self._records.message(message, blocks.begun_at(message.info), "before")
+            # Named by the turn: another prompt may come to stand in the place of this one.
+            self._records.over(self._last, turn.turn_id)
             turn.abort("unknown", source=_INFERRED)
 
     def _turn(self, message: Message) -> Turn:
@@ -119,7 +122,7 @@ class _Way:
             return turn
         if parent and self._places.of(parent) is not None:  # an earlier one
             return Turn(self._recording.sheet, parent, self._recording.contexts)
-        self._close(message)
+        self._close()
         self._places.mark(parent)
         self._records.message(message, blocks.begun_at(message.info), "turn")
         return self._recording.begin_turn(parent or None, runtime=FORMAT)

@@ -35,6 +35,10 @@ class Records:
         found = _found(message.number, kept)
         self.scribe.take(found, f"{message.id}:{of}" if of else message.id or None, at)
 
+    def over(self, number: int, turn_id: str) -> None:
+        """Go on to the end of a turn, of which nothing is said, behind a message."""
+        self.scribe.take(_found(number, {"turn_id": turn_id}), f"{turn_id}:over")
+
     def part(self, message: Message, part: JsonObject, at: Json = None, state: str = "") -> None:
         """Go on to a part, in the state in which it now stands."""
         name = as_text(part.get("id"))

@@ -231,6 +231,9 @@ def test_a_crash_is_known_by_what_the_model_made_after_it(file: OpenCodeFile) ->
     (abort,) = of_type(taken, "abort")
     assert abort["source"]["inferred"] is True
     assert abort["turn_id"] == prompt
+    file.connection.execute("DELETE FROM message WHERE id >= ?", (second,))
+    file.said(session, file.prompt(session, "instead"), "No.")
+    assert of_type(take(file), "abort") == [abort], "whatever comes behind it"
     assert told(taken)[-1] == ("complete", "stop")
 
 
