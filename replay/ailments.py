@@ -119,6 +119,7 @@ BY_CODE: dict[str, Ailment] = {
     "doubled_line": _DOUBLED,
     "duplicate_id": _SAME_ID,
     "missing_parent": _TREE,
+    "agent_without_call": _TREE,
     "no_parent": _TREE,
     "parent_cycle": _CYCLE,
     "second_header": _WRITERS,

@@ -105,7 +105,8 @@ class Format:
 
     `title` says what it is; `suffixes` are how its files end. `read(source, name)` makes the transcript; `name`
     is another name for its (main) conversation. It raises `NotASession` for what is none of its own.
-    `looks_like` tells a file from its name and its first 64 KiB.
+    `looks_like` tells a file from its name and its first 64 KiB. `part_of(path, head)` names the file that
+    takes one in as a part of itself, where its path or beginning says so: with that one it is not read alone.
     """
 
     name: str
@@ -113,3 +114,4 @@ class Format:
     suffixes: tuple[str, ...]
     read: Callable[[Source, str | None], Transcript]
     looks_like: Callable[[str, bytes], bool]
+    part_of: Callable[[str, Callable[[], bytes]], str | None] = lambda _path, _head: None

@@ -17,7 +17,7 @@ from ledger.intake.identity import is_id
 from ledger.store import Ledger
 from turnledger.cli.front import Failure, Front, emit, json_option, say, table
 from turnledger.importing.files import STDIN, Missing, session_files
-from turnledger.importing.formats import AUTO, FORMATS, suffixes
+from turnledger.importing.formats import AUTO, FORMATS, part_of, suffixes
 from turnledger.importing.reports import FileReport, totals
 from turnledger.importing.storing import import_file
 from turnledger.importing.watching import Watched
@@ -63,7 +63,7 @@ def import_(
             raise click.UsageError("--watch goes with neither --dry-run nor --as nor standard input")
         _watch(front, source_format, paths, every, as_json)
         return
-    files = list(session_files(paths, suffixes(source_format)))
+    files = list(session_files(paths, suffixes(source_format), part_of(source_format)))
     if name is not None and len(files) > 1:
         raise click.UsageError(f"--as names one conversation, but the paths name {len(files)} files")
     reports: list[FileReport] = []
@@ -97,7 +97,7 @@ def _watch(front: Front, source_format: str, paths: tuple[str, ...], every: floa
 
     A file that cannot be read (yet) is said and looked at again when it has changed.
     """
-    watched = Watched(paths, suffixes(source_format))
+    watched = Watched(paths, suffixes(source_format), part_of(source_format))
     said: dict[Path, tuple[object, ...]] = {}
     with front.ledger(create=True) as ledger, interrupted() as stop:
         while not stop.is_set():

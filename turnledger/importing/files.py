@@ -22,6 +22,9 @@ CHUNK = 1024 * 1024
 SPOOLED = 32 * 1024 * 1024
 """Bytes of a pipe kept in memory before they go to a temporary file."""
 
+HEAD_BYTES = 64 * 1024
+"""Bytes of a file's beginning that tell what it is."""
+
 STDIN = Path("-")
 
 
@@ -90,10 +93,19 @@ class OpenFile:
                     yield file
 
 
-def session_files(paths: Iterable[str], suffixes: tuple[str, ...] = (".jsonl",)) -> Iterator[Path | Missing]:
+PartOf = Callable[[str, Callable[[], bytes]], str | None]
+"""The file that takes in another as a part of itself, by the other's path and its beginning."""
+
+
+def session_files(
+    paths: Iterable[str],
+    suffixes: tuple[str, ...] = (".jsonl",),
+    part_of: PartOf = lambda _path, _head: None,
+) -> Iterator[Path | Missing]:
     """The files that paths name, each once: files, folders (what ends with a suffix below), globs, `-`.
 
-    In the order of the paths, by name below each. A folder that leads back into itself is read once.
+    In the order of the paths, by name below each. A folder that leads back into itself is read once. What a
+    folder holds as a part of another file that is there is left to that one.
     """
     given: set[str] = set()
     for path in paths:
@@ -104,14 +116,14 @@ def session_files(paths: Iterable[str], suffixes: tuple[str, ...] = (".jsonl",))
         if not found:
             yield Missing(path, "there is no such file or folder")
         for name in found:
-            for file in _files(name, suffixes):
+            for file in _files(name, suffixes, part_of):
                 real = file.path if isinstance(file, Missing) else os.path.realpath(file)
                 if real not in given:
                     given.add(real)
                     yield file
 
 
-def _files(name: str, suffixes: tuple[str, ...]) -> Iterator[Path | Missing]:
+def _files(name: str, suffixes: tuple[str, ...], part_of: PartOf) -> Iterator[Path | Missing]:
     if not Path(name).is_dir():
         yield Path(name)
         return
@@ -132,10 +144,21 @@ def _files(name: str, suffixes: tuple[str, ...]) -> Iterator[Path | Missing]:
         for file in sorted(files):
             if file.endswith(suffixes):
                 empty = False
-                yield Path(folder, file)
+                path = Path(folder, file)
+                whole = part_of(str(path), lambda path=path: _head(path))  # type: ignore[misc]
+                if whole is None or not os.path.isfile(whole):
+                    yield path
     yield from unread
     if empty and not unread:
         yield Missing(name, f"no {' or '.join(suffixes)} file in this folder")
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as handle:
+            return handle.read(HEAD_BYTES) if stat.S_ISREG(os.fstat(handle.fileno()).st_mode) else b""
+    except OSError:
+        return b""
 
 
 @contextmanager

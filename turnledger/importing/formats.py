@@ -1,14 +1,14 @@
 """The formats that can be taken in, and which one a file looks like."""
 
+from collections.abc import Callable
 from itertools import islice
 
 from ledger.errors import NotASession
 from ledger.intake import claude_code, codex, openai_agents, opencode, pi
 from ledger.intake.transcript import Format
-from turnledger.importing.files import OpenFile
+from turnledger.importing.files import HEAD_BYTES, OpenFile, PartOf
 
 AUTO = "auto"
-HEAD_BYTES = 64 * 1024
 
 _ALL = (pi.FILES, claude_code.FILES, codex.FILES, opencode.FILES, openai_agents.FILES)
 FORMATS: dict[str, Format] = {one.name: one for one in _ALL}
@@ -20,6 +20,16 @@ def suffixes(source_format: str) -> tuple[str, ...]:
     if source_format == AUTO:
         return tuple(dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes))
     return FORMATS[source_format].suffixes
+
+
+def part_of(source_format: str) -> PartOf:
+    """Which file takes in another, by that format; by any of them for `auto`."""
+    chosen = list(FORMATS.values()) if source_format == AUTO else [FORMATS[source_format]]
+
+    def any_of(path: str, head: Callable[[], bytes]) -> str | None:
+        return next((whole for one in chosen if (whole := one.part_of(path, head)) is not None), None)
+
+    return any_of
 
 
 def looks_like(file: OpenFile) -> list[Format]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from turnledger.importing.files import STDIN, Missing, session_files
+from turnledger.importing.files import STDIN, Missing, PartOf, session_files
 
 State = tuple[int, int, int]
 """Device and inode, size, and time of the last change in nanoseconds."""
@@ -12,14 +12,20 @@ State = tuple[int, int, int]
 class Watched:
     """The files that paths name, as they were at the last look. A file that appears later is one of them."""
 
-    def __init__(self, paths: Iterable[str], suffixes: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        paths: Iterable[str],
+        suffixes: tuple[str, ...],
+        part_of: PartOf = lambda _path, _head: None,
+    ) -> None:
         self._paths = tuple(paths)
+        self._part_of = part_of
         self._suffixes = suffixes
         self._states: dict[Path, State] = {}
 
     def changed(self) -> Iterator[Path]:
         """The files that are new, longer or otherwise changed since the last look."""
-        for file in session_files(self._paths, self._suffixes):
+        for file in session_files(self._paths, self._suffixes, self._part_of):
             if isinstance(file, Missing) or file == STDIN:
                 continue
             state = _state(file)

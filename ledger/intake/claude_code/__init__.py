@@ -1,22 +1,18 @@
 """Claude Code: its streams (specs/formats.md 3) and its session files (2)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ledger.errors import NotASession
 from ledger.intake.claude_code.blocks import FORMAT
-from ledger.intake.claude_code.session_file import SessionFile
+from ledger.intake.claude_code.history import History
 from ledger.intake.found import Findings, Found, records
-from ledger.intake.linear import Linear, first_records
+from ledger.intake.linear import first_records
 from ledger.intake.mending import as_text
-from ledger.intake.scribe import Scribe
 from ledger.intake.sniffing import document_keys, first_objects
 from ledger.intake.transcript import Format, Source
 
-_PARTS = "{stem}/subagents/**/agent-*.jsonl"
-"""Files of sub-agents that belong to a session's."""
 
-
-def read(source: Source, name: str | None = None) -> Linear:
+def read(source: Source, name: str | None = None) -> History:
     """The session that a file holds, with its sub-agents; a sub-agent's own file is one of its own.
 
     Raises `NotASession` when nothing in it names a session.
@@ -36,20 +32,21 @@ def read(source: Source, name: str | None = None) -> Linear:
     session = stem if stem in sessions else sessions[0]
     versions = [version for value in values if (version := as_text(value.get("version")))]
     agent = stem.removeprefix("agent-") if stem.startswith("agent-") else None
-
-    def agents(wanted: str) -> Iterator[Found]:
-        if not wanted.replace("-", "").replace("_", "").isalnum():
-            return  # no name of a file
-        for pattern in (f"{stem}/subagents/**/agent-{wanted}.jsonl", f"agent-{wanted}.jsonl"):
-            for file in source.beside(pattern):
-                yield from records(file.lines(), Findings())
-                return
-
-    def begin(scribe: Scribe) -> SessionFile:
-        return SessionFile(scribe, session, agents, agent)
-
     named = session if agent is None else f"{session}~agent-{agent}"
-    return Linear(FORMAT, source.name, named, name, found, begin, versions[-1] if versions else None)
+    return History(source, named, name, versions[-1] if versions else None, agent)
+
+
+def part_of(path: str, head: Callable[[], bytes]) -> str | None:
+    """The session file that takes in a sub-agent's, by the sub-agent's path, or by what that says first."""
+    folder, _, file = path.replace("\\", "/").rpartition("/")
+    if not file.startswith("agent-"):
+        return None
+    above, below, _ = f"{folder}/".rpartition("/subagents/")
+    if below:
+        return f"{above}.jsonl"
+    first = first_objects(head(), 1)
+    session = as_text(first[0].get("sessionId")) if first else ""
+    return f"{folder}/{session}.jsonl" if session and "/" not in session else None
 
 
 def _looks_like(_name: str, head: bytes) -> bool:
@@ -64,6 +61,6 @@ def _looks_like(_name: str, head: bytes) -> bool:
     )
 
 
-FILES = Format(FORMAT, "Claude Code's session files", (".jsonl",), read, _looks_like)
+FILES = Format(FORMAT, "Claude Code's session files", (".jsonl",), read, _looks_like, part_of)
 
-__all__ = ["FILES", "SessionFile"]
+__all__ = ["FILES", "History"]

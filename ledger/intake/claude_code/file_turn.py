@@ -54,6 +54,16 @@ class FileTurn(ClaudeTurn):
         super().__init__(turn, seen)
         self._main: FileMessages = FileMessages(turn)
         self._calls: set[str] = set()  # of the main lane, without a result
+        self._broken = False
+        self.asked = False
+        """Whether a person said something in it, or was told something for which the turn began."""
+        self.prompted = False
+        """Whether that was a prompt, which the model has to answer."""
+        self._last: tuple[str, bool] = ("", False)  # the main lane's last message: id, whether it calls tools
+
+    def has(self, message: str) -> bool:
+        """Whether a message of the main lane belongs to this turn."""
+        return message in self._main._places
 
     @property
     def begun(self) -> bool:
@@ -81,12 +91,15 @@ class FileTurn(ClaudeTurn):
         """A block of the model's message, or what Claude Code put in the place of one."""
         content = message.get("content")
         if self.lane(record) is self._main:
-            self._failure = None
-            self._calls.update(
+            self._failure, self._broken = None, False
+            calls = {
                 as_text(block.get("id"))
                 for block in (content if isinstance(content, list) else ())
                 if isinstance(block, dict) and block.get("type") == "tool_use"
-            )
+            }
+            self._calls |= calls
+            name = as_text(message.get("id"))
+            self._last = (name, bool(calls) or (self._last[0] == name and self._last[1]))
         super().assistant(record, message)
 
     def user(self, record: JsonObject, message: JsonObject) -> None:
@@ -116,16 +129,39 @@ class FileTurn(ClaudeTurn):
         self._main.finish()
         if self._failure is not None:
             self.turn.error(*self._failure, source=_INFERRED)
-        elif stop in _ENDS and not self._calls:
+        elif self._answered(stop):
             self.turn.complete(stop, source=_INFERRED)
         else:
             self.turn.abort("unknown", source=_INFERRED)
 
-    def resumes(self, *, cut: bool) -> None:
-        """The model is to go on with its answer, whose stream was cut or which was too long."""
-        if cut:
-            self._main.broke_off()
-        self._failure = None
+    def rests(self) -> None:
+        """The model's answer is whole, where it says how it ended."""
+        if self._main.stop_reason in _ENDS and not self._calls:
+            self._main.finish()
+
+    def _answered(self, stop: str | None) -> bool:
+        """Whether the turn came to its end, as far as can be told. Older versions say no stop reason."""
+        if self._calls or self.turn.last_step_id is None:
+            return not self._calls and not self.prompted
+        return stop in _ENDS or (stop is None and not self._last[1] and not self._broken)
+
+    def broke_off(self) -> None:
+        """The connection was cut within the last message, whatever its lines say of their end."""
+        self._broken = True
+        self._main.broke_off()
+
+    def failed(self) -> None:
+        """Claude Code gave up, and showed the error."""
+        if self._failure is not None and not self.turn.ended:
+            self._cut()
+            self.turn.error(*self._failure)
+
+    def too_many(self, most: Json) -> None:
+        """The turn came to its limit of model calls."""
+        if not self.turn.ended:
+            self._main.finish()
+            said = f"Reached maximum number of turns ({as_text(most)})"
+            self.turn.error(said, "error_max_turns", reason="max_turns")
 
     def interrupted(self) -> None:
         """The person stopped it."""

@@ -15,9 +15,9 @@ from ledger.intake.token_counts import anthropic_usage
 from ledger.turns import Turn
 
 _SYNTHETIC = "<synthetic>"
-_INTERRUPTED = "[Request interrupted by user"
-_RUNTIME = (
-    _INTERRUPTED,
+INTERRUPTED = "[Request interrupted by user"
+RUNTIME = (
+    INTERRUPTED,
     "<local-command",
     "<command-",
     "<bash-stdout",
@@ -234,10 +234,10 @@ class ClaudeTurn:
         runtime = (
             record.get("isSynthetic") is True
             or lane is not self._main
-            or text.lstrip().startswith(_RUNTIME)
+            or text.lstrip().startswith(RUNTIME)
             or record.get("isMeta") is True
         )
-        self._interrupted = self._interrupted or text.startswith(_INTERRUPTED)
+        self._interrupted = self._interrupted or text.startswith(INTERRUPTED)
         boundary = self._boundary
         if boundary is not None and lane is self._main and record.get("isReplay") is not True:
             self._boundary = None
