@@ -1,8 +1,10 @@
 """Read models folded from events: the conversation view, the runner that keeps it, and its exports."""
 
 from projections.conversation import Changes, apply, changes, fold, rows
+from projections.export.html import html
 from projections.export.markdown import markdown
 from projections.export.text import text, text_lines
+from projections.export.ui_messages import ui_messages
 from projections.pause import Pause
 from projections.rebuild import Rebuilt, Status, delete, rebuild, status
 from projections.runner import Progress, Runner
@@ -27,11 +29,13 @@ __all__ = [
     "changes",
     "delete",
     "fold",
+    "html",
     "markdown",
     "rebuild",
     "rows",
     "status",
     "text",
     "text_lines",
+    "ui_messages",
     "view",
 ]

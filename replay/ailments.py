@@ -134,6 +134,10 @@ BY_CODE: dict[str, Ailment] = {
     "empty_thinking_skipped": _HOLLOW,
     "invalid_replay_state": _BLOCKS,
     "edited_content": _BLOCKS,
+    "changed_export": _CHAIN,
+    "cut_export": _TORN,
+    "no_conversation": _UNREADABLE,
+    "bad_event": _UNREADABLE,
     "tool_id_mismatch": _SAME_ID,
     "extra_terminal": _ENDS,
 }

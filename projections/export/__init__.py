@@ -1,1 +1,2 @@
-"""Views for people: plain text and Markdown. Pure functions over a view's rows; the JSON form is the rows."""
+"""Views for people and other libraries: text, Markdown, HTML, UIMessages. Pure functions over a view's rows;
+the JSON form is the rows."""

@@ -7,6 +7,7 @@ from turnledger.cli.audit import audit
 from turnledger.cli.db import db
 from turnledger.cli.doctor import doctor
 from turnledger.cli.explain import explain
+from turnledger.cli.export import export
 from turnledger.cli.front import DEFAULT_DATABASE, Front, FrontGroup
 from turnledger.cli.import_ import import_
 from turnledger.cli.lint import lint
@@ -41,6 +42,7 @@ for command in (
     recover,
     import_,
     doctor,
+    export,
     list_,
     show,
     replay_,

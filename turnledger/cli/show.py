@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import click
 
-from projections import markdown, text, view
+from projections import html, markdown, text, view
 from turnledger.cli.front import Front, emit, existing, json_option, printable, say, table
 
 
@@ -56,7 +56,11 @@ def list_(front: Front, prefix: str, limit: int | None, as_json: bool) -> None:
 @click.option("--turns", is_flag=True, help="One message for each turn, its steps folded together.")
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N rows.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown", "html"]),
+    default="text",
+    show_default=True,
 )
 @json_option
 @click.pass_obj
@@ -70,7 +74,8 @@ def show(
     if as_json or form == "json":
         emit(seen.as_json())
         return
-    click.echo(printable(markdown(seen) if form == "markdown" else text(seen)), nl=False)
+    shown = {"markdown": markdown, "html": html}.get(form, text)
+    click.echo(printable(shown(seen)), nl=False)
     if seen.pause is not None:
         say(f"shown up to version {seen.version}: {seen.pause}")
 

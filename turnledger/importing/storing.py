@@ -62,7 +62,7 @@ def _take(
         for stream in transcript.streams():
             one = ConversationReport(stream.conversation_id, stream.source)
             report.conversations.append(one)
-            _store(ledger, chosen.name, transcript.id, stream, dry, one)
+            _store(ledger, chosen, transcript.id, stream, dry, one)
     finally:
         report.version, report.lines = transcript.version, transcript.lines
         report.repaired, report.problems = transcript.repaired, transcript.problems
@@ -72,7 +72,7 @@ def _take(
 
 def _store(
     ledger: Ledger | None,
-    source_format: str,
+    chosen: Format,
     session: str,
     stream: ConversationStream,
     dry: bool,
@@ -82,9 +82,15 @@ def _store(
     stored: dict[str, int] = {}
     if ledger is not None and head is not None:
         own = ledger.read(stream.conversation_id, after=head.first_version - 1)
-        stored = _stored(own, stream.conversation_id, source_format, session)
+        if chosen.own:
+            stored = {event.event_id: event.version for event in own}
+        else:
+            stored = _stored(own, stream.conversation_id, chosen.name, session)
     version = head.version if head is not None else stream.source_version
-    for batch in _batches(stream.events(stored, version)):
+    events = stream.events(stored, version)
+    if chosen.own and stored:
+        events = _same_beginning(events, next(iter(stored)), stream.conversation_id)
+    for batch in _batches(events):
         one.events.update(event.type for event in batch)
         if ledger is None or dry:
             known = sum(event.id in stored for event in batch)
@@ -96,6 +102,18 @@ def _store(
         one.known += done.known
         one.differing += done.differing
         one.new += len(batch) - done.known
+
+
+def _same_beginning(events: Iterator[EncodedEvent], first: str, conversation_id: str) -> Iterator[EncodedEvent]:
+    """The events of an export, whose first must be the first of the conversation that is stored.
+
+    Raises `RecordedElsewhere` where another conversation has that name.
+    """
+    for number, event in enumerate(events):
+        if not number and event.id != first:
+            problem = "another conversation has that name; `--conversation` gives it another one"
+            raise RecordedElsewhere(conversation_id=conversation_id, problem=problem)
+        yield event
 
 
 def _stored(

@@ -1,0 +1,1 @@
+"""Giving back what was recorded: as files of our own, for people, and for other libraries."""
