@@ -32,6 +32,8 @@ def rows(path: Path, query: str) -> Iterator[JsonObject]:
         raise NotASession(file=path.name, runtime="database", problem=str(error)) from None
     except sqlite3.DatabaseError as error:
         raise NotASession(file=path.name, runtime="database", problem=str(error)) from None
+    except UnicodeDecodeError:  # of the error's own text, which names what is damaged
+        raise NotASession(file=path.name, runtime="database", problem="its layout is damaged") from None
     finally:
         connection.close()
 

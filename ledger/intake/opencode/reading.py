@@ -1,18 +1,19 @@
-"""OpenCode's sessions as messages with their parts, of an export or of the database.
+"""OpenCode's sessions as messages with their parts, of an export, of the database, or of the older folders.
 
 Only three tables are read: others hold secrets. Messages come in the order that OpenCode itself reads them in,
 by the time they were made and then by id (ids alone begin anew every 795 days).
 """
 
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from glob import escape
 from itertools import groupby
 
 from ledger.errors import NotASession
-from ledger.events import Json, JsonObject
-from ledger.intake.found import Findings, Found, elements, first_value, row
+from ledger.events import Json, JsonObject, json_bytes
+from ledger.intake.found import Findings, Found, element, elements, first_value, row
 from ledger.intake.mending import as_text, read_record
+from ledger.intake.opencode.blocks import child_of
 from ledger.intake.sniffing import quoted
 from ledger.intake.transcript import Source
 
@@ -27,17 +28,19 @@ FROM message AS m LEFT JOIN part AS p ON p.message_id = m.id
 WHERE m.session_id = {session} {bound} ORDER BY m.time_created, m.id, p.id
 """
 _LAST = """
-SELECT id FROM message WHERE session_id = {session} AND json_valid(data)
-AND json_extract(data, '$.role') = 'assistant' ORDER BY time_created DESC, id DESC LIMIT 1
+SELECT id FROM message WHERE session_id = {session}
+AND CASE WHEN json_valid(data) THEN json_extract(data, '$.role') END = 'assistant'
+ORDER BY time_created DESC, id DESC LIMIT 1
 """
 _NEXT = """
 SELECT n.id AS id FROM message AS n JOIN message AS m ON m.session_id = n.session_id
-WHERE m.id = {message} AND (n.time_created, n.id) > (m.time_created, m.id) AND json_valid(n.data)
-AND json_extract(n.data, '$.role') = 'assistant' ORDER BY n.time_created, n.id LIMIT 1
+WHERE m.id = {message} AND (n.time_created, n.id) > (m.time_created, m.id)
+AND CASE WHEN json_valid(n.data) THEN json_extract(n.data, '$.role') END = 'assistant'
+ORDER BY n.time_created, n.id LIMIT 1
 """
 _CHILDREN = """
 SELECT json_extract(data, '$.state.metadata.sessionId', '$.state.metadata.sessionID') AS named FROM part
-WHERE json_valid(data) AND json_extract(data, '$.type') = 'tool' AND json_extract(data, '$.tool') = 'task'
+WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.tool') END = 'task'
 """
 _BEFORE = "AND (m.time_created, m.id) < (SELECT time_created, id FROM message WHERE id = {before})"
 
@@ -62,17 +65,18 @@ class Message:
 
 @dataclass(frozen=True)
 class Store:
-    """Where sessions are read from. `infos` are what sessions say of themselves, without messages, by id."""
+    """Where sessions are read from. `infos` are what those that are conversations say of themselves, without
+    their messages, by id."""
 
     infos: dict[str, JsonObject]
+    holds: Callable[[str], bool]
+    """Whether it has a session, a sub-agent's too."""
     messages: Callable[[str, Findings, str | None], Iterator[Message]]
     """A session's messages in order; up to a message (of another session), where one is named."""
     last: Callable[[str], str | None]
     """The last message that the model made in a session: all before it are over."""
-    following: Callable[[str], str | None] = lambda _: None
+    following: Callable[[Message], str | None] = lambda _: None
     """The next message of the model after a message, in its session."""
-    named: frozenset[str] = frozenset()
-    """The sessions of sub-agents that calls in these sessions started."""
 
 
 def of_database(source: Source) -> Store:
@@ -93,12 +97,13 @@ def of_database(source: Source) -> Store:
 
     children = any(info.get("parent_id") is not None for info in infos.values())
     named = [child for one in source.rows(_CHILDREN) for child in _names(one["named"])] if children else []
+    inside = {name for name in named if name in infos and infos[name].get("parent_id") in infos}
     return Store(
-        infos,
+        {name: info for name, info in infos.items() if name not in inside},
+        infos.__contains__,
         messages,
         lambda session: first(_LAST.format(session=quoted(session))),
-        lambda message: first(_NEXT.format(message=quoted(message))),
-        frozenset(named),
+        lambda message: first(_NEXT.format(message=quoted(message.id))),
     )
 
 
@@ -120,13 +125,16 @@ def of_export(source: Source) -> Store:
             value = found.value
             said = value.get("info") if value is not None else None
             if value is None or not isinstance(said, dict):
-                raw = found.raw if found.raw is not None else json.dumps(value).encode()
-                damaged = Found(found.line, None, found.length, found.digest, None, raw)
-                yield Message(found.line, {}, [], [damaged])
+                raw = json_bytes(value) if found.raw is None else found.raw
+                yield Message(found.line, {}, [], [replace(found, value=None, raw=raw)])
+                if value is not None:
+                    text = "a message that says nothing of itself; kept as a note"
+                    findings.problem("malformed_row", found.line, text, lost=True)
                 continue
             parts = value.get("parts")
             given = parts if isinstance(parts, list) else []
-            yield Message(found.line, said, [part for part in given if isinstance(part, dict)], [])
+            damaged = [element(found.line, part, findings) for part in given if not isinstance(part, dict)]
+            yield Message(found.line, said, [part for part in given if isinstance(part, dict)], damaged)
 
     def last(session: str) -> str | None:
         said = None
@@ -134,7 +142,59 @@ def of_export(source: Source) -> Store:
             said = message.id if message.info.get("role") == "assistant" else said
         return said
 
-    return Store({session: info}, messages, last)
+    return Store({session: info}, lambda name: name == session, messages, last)
+
+
+def of_folders(source: Source) -> Store:
+    """The session of a file below `storage/session`, of OpenCode up to 1.1: its messages lie in
+    `storage/message/SESSION`, their parts in `storage/part/MESSAGE`. That of a sub-agent holds no conversation
+    where its parent's calls name it. Raises `NotASession` where it names no session."""
+    findings = Findings()
+    info = row(1, _text(source), source.name, findings).value
+    session = info.get("id") if info is not None else None
+    if info is None or not isinstance(session, str) or not session:
+        raise NotASession(file=source.name, runtime=FORMAT, problem="no session's id in it")
+
+    def holds(name: str) -> bool:
+        return any(True for _ in source.beside(f"{escape(name)}.json"))
+
+    def files(kind: str, of: str) -> Iterator[tuple[str, Json]]:
+        for file in source.beside(f"../../{kind}/{escape(of)}/*.json"):
+            yield file.name.removesuffix(".json"), _text(file)
+
+    def messages(session: str, findings: Findings, before: str | None = None) -> Iterator[Message]:
+        for number, (name, text) in enumerate(files("message", session), 1):
+            if before is not None and name >= before:
+                return
+            rows: list[JsonObject] = [
+                {"info": text, "part": part, "data": data} for part, data in files("part", name)
+            ]
+            yield _of_rows(number, session, name, iter(rows or [{"info": text}]), findings)
+
+    def answers(session: str) -> Iterator[str]:
+        for number, (name, text) in enumerate(files("message", session), 1):
+            value = row(number, text, name, Findings()).value
+            if value is not None and value.get("role") == "assistant":
+                yield name
+
+    def last(session: str) -> str | None:
+        return max(answers(session), default=None)
+
+    def following(message: Message) -> str | None:
+        session = as_text(message.info.get("sessionID"))
+        return next((name for name in answers(session) if name > message.id), None)
+
+    parent = info.get("parentID")
+    inside = (
+        isinstance(parent, str)
+        and holds(parent)
+        and any(child_of(part) == session for one in messages(parent, Findings()) for part in one.parts)
+    )
+    return Store({} if inside else {session: info}, holds, messages, last, following)
+
+
+def _text(source: Source) -> str:
+    return b"".join(source.chunks()).decode(errors="replace")
 
 
 def _of_rows(number: int, session: str, name: str, rows: Iterator[JsonObject], findings: Findings) -> Message:

@@ -184,9 +184,9 @@ class _Way:
 
         def child(part: JsonObject, call: str, over: bool) -> Iterator[None]:
             name, speaking = blocks.child_of(part), turn or self._recording.turn
-            if name is not None and name in self._store.infos and speaking is not None:
+            if name is not None and self._store.holds(name) and speaking is not None:
                 self._lanes[name] = (speaking, call)
-                yield from self._child(name, self._store.following(message.id), over=over)
+                yield from self._child(name, self._store.following(message), over=over)
 
         answer = Answer(self._records, message, lane, turn, over, child, self._through)
         for index, part in enumerate(message.parts):

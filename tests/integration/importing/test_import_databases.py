@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.conformance import SHARED, needs_shared
 from tests.imports import Taken, take_file
 from tests.opencode_files import OpenCodeFile
 from turnledger.cli import main
+from turnledger.importing.storing import import_file
 
 agents = pytest.importorskip("agents")
 
@@ -157,6 +159,32 @@ def test_what_is_no_database_of_opencode(sqlite_url: str, tmp_path: Path) -> Non
     (tmp_path / "opencode.json").write_text('{"info": {}, "messages": [], "projectID": 1, "directory": 2}')
     failure = report(sqlite_url, "auto", tmp_path / "opencode.json", code=1)["files"][0]["failure"]
     assert "no info with a session's id" in failure
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "sample"),
+    [
+        ("opencode", "opencode/v1.18.33-opencode.db"),
+        ("openai-agents", "openai-agents/v0.24.0-sqlite-session.db"),
+    ],
+)
+def test_a_database_damaged_anywhere_is_said(tmp_path: Path, name: str, sample: str, long_run: bool) -> None:
+    data = (SHARED / "fixtures" / sample).read_bytes()
+    path = tmp_path / f"{name}.db"
+    failures = 0
+    for seed in range(2_000 if long_run else 40):
+        chance = random.Random(seed)
+        damaged = bytearray(data)
+        if seed % 3:
+            for _ in range(chance.choice((1, 20, 400))):
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        else:
+            del damaged[chance.randrange(100, len(damaged)) :]
+        path.write_bytes(damaged)
+        found = import_file(None, name, path, None, True, lambda _: None)
+        failures += found.failure is not None
+    assert failures
 
 
 # -- OpenAI Agents

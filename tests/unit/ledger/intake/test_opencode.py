@@ -337,13 +337,14 @@ def test_damaged_rows_are_said_and_kept_and_the_rest_goes_on(file: OpenCodeFile)
     bad = file.put(session, name, type="patch")
     file.connection.execute("UPDATE part SET data = '{\"type\": ' WHERE id = ?", (bad,))
     worse = file.said(session, file.prompt(session, "more"), "More.")
-    file.connection.execute("UPDATE message SET data = '[1]' WHERE id = ?", (worse,))
+    file.connection.execute("UPDATE message SET data = '[1' WHERE id = ?", (worse,))
+    file.session(parent=session)
     taken = take(file)
     assert taken.codes == ["malformed_row"] * 2
     assert f"part {bad} is damaged" in str(taken.session.problems[0])
     assert [note["entry"] for note in of_type(taken, "note") if note["kind"] == "damaged"] == [
         '{"type": ',
-        "[1]",
+        "[1",
     ]
     assert ("text_complete", "Hello.") in told(taken)
 
@@ -441,6 +442,62 @@ def test_sub_agents_are_lanes_of_the_calls_that_started_them(file: OpenCodeFile)
     assert {event.turn_id for event in taken.events() if event.turn_id} == {prompt}
     assert [event["origin"] for event in of_type(taken, "user_message")[1:]] == ["runtime"] * 3
     assert [text for text in taken.texts() if "Deep" in text or "look around" in text] == []
+
+
+def in_folders(file: OpenCodeFile, storage: Path) -> Path:
+    """The database's sessions as OpenCode up to 1.1 stored them; where the files of sessions lie."""
+    rows = file.connection.execute("SELECT id, parent_id, time_created FROM session").fetchall()
+    for name, parent, created in rows:
+        info = {"id": name, "projectID": "p", "directory": "/home/dev/project", "time": {"created": created}}
+        stored(storage / "session" / "p" / name, {**info, **({"parentID": parent} if parent else {})})
+    for name, session, data in file.connection.execute("SELECT id, session_id, data FROM message"):
+        stored(storage / "message" / session / name, {"id": name, "sessionID": session, **json.loads(data)})
+    for name, message, data in file.connection.execute("SELECT id, message_id, data FROM part"):
+        stored(storage / "part" / message / name, {"id": name, "messageID": message, **json.loads(data)})
+    return storage / "session" / "p"
+
+
+def stored(path: Path, value: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".json").write_text(json.dumps(value))
+
+
+def test_the_folders_of_older_versions_give_what_a_database_gives(file: OpenCodeFile, tmp_path: Path) -> None:
+    session = file.session()
+    child, alone = file.session(parent=session), file.session(parent=session)
+    prompt = file.prompt(session, "go")
+    for number in (1, 2):
+        done = completed(f"out {number}", metadata={"sessionId": child})
+        name, _ = file.called(session, prompt, "task", done)
+        file.answer(session, prompt, name, completed=True, finish="tool-calls")
+        file.said(child, file.prompt(child, f"look {number}"), f"Seen {number}.")
+    file.said(session, prompt, "Done.")
+    file.said(alone, file.prompt(alone, "hi"), "Hello.")
+    folder = in_folders(file, tmp_path / "storage")
+    whole = take(file)
+    names = {"source"}
+    for name in (session, alone):
+        taken = take_file(folder / f"{name}.json")
+        both = [
+            [{key: it for key, it in to_json(event).items() if key not in names} for event in one.events(name)]
+            for one in (whole, taken)
+        ]
+        assert both[0] == both[1]
+        assert len(both[0]) > 5
+    assert take_file(folder / f"{child}.json").own == {}, "it is in its parent's"
+
+
+def test_what_is_no_message_in_an_export_is_kept(tmp_path: Path) -> None:
+    info = {"id": "ses_1", "projectID": "p", "directory": "/d"}
+    user = {"role": "user", "id": "msg_1", "sessionID": "ses_1", "time": {"created": 1}}
+    parts = ["torn", {"type": "text", "text": "hi", "id": "prt_1"}]
+    messages: list[Any] = [{"parts": []}, 7, {"info": user, "parts": parts}]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps({"info": info, "messages": messages}))
+    taken = take_file(path)
+    assert taken.codes == ["malformed_row", "not_an_object", "not_an_object"]
+    assert [note["entry"] for note in of_type(taken, "note")[1:]] == ['{"parts":[]}', "7", '"torn"']
+    assert taken.texts() == ["hi"]
 
 
 def test_many_sessions_are_many_conversations(file: OpenCodeFile) -> None:
