@@ -4,10 +4,12 @@ file does not say (specs/formats.md 2)."""
 from __future__ import annotations
 
 from ledger.events import Json, JsonObject
+from ledger.intake.claude_code.blocks import Mapped
 from ledger.intake.claude_code.messages import Messages
 from ledger.intake.claude_code.turn import ClaudeTurn
 from ledger.intake.mending import as_text
-from ledger.turns import Turn
+from ledger.intake.token_counts import anthropic_usage
+from ledger.turns import Lane, Step, Turn
 
 _ENDS = frozenset({"end_turn", "stop_sequence", "refusal"})
 _INFERRED: JsonObject = {"inferred": True}
@@ -16,11 +18,18 @@ _INFERRED: JsonObject = {"inferred": True}
 class FileMessages(Messages):
     """Messages whose lines repeat the token counts and the stop reason of their whole message.
 
-    Both may grow from line to line: the largest counts and the last reason hold.
+    Both may grow from line to line: the largest counts and the last reason hold. In older versions a block may
+    grow, too: what was written of it before is taken back.
     """
+
+    def __init__(self, lane: Lane) -> None:
+        super().__init__(lane)
+        self._snapshots = False
+        self._block: tuple[str, Mapped, int, str] | None = None  # the last one: its message, place, event
 
     def assistant(self, record: JsonObject, message: JsonObject) -> list[str]:
         """A line of the model's message."""
+        self._snapshots = "apiBlockIndex" not in record
         ids = super().assistant(record, message)
         if as_text(message.get("id")) == self._name:
             usage = message.get("usage")
@@ -28,6 +37,14 @@ class FileMessages(Messages):
             self._final = bool(self._usage)
             self._stop = as_text(message.get("stop_reason")) or self._stop
         return ids
+
+    def _write(self, step: Step | None, name: str, place: int, mapped: Mapped, more: dict[str, Json]) -> None:
+        last = self._block
+        if self._snapshots and last is not None and last[0] == name and last[3] and _is_more(last[1], mapped):
+            self.lane.retraction(event_ids=[last[3]])
+            step, place = None, last[2]
+        self._block = (name, mapped, place, as_text(more.get("id")))
+        super()._write(step, name, place, mapped, more)
 
     @property
     def stop_reason(self) -> str | None:
@@ -39,12 +56,20 @@ class FileMessages(Messages):
         if self._stop is not None:
             self.finish()
         else:
-            super().cut()
+            self._cut_off()
 
     def broke_off(self) -> None:
         """The connection was cut, whatever its lines say of their end."""
         self._stop = None
+        self._cut_off()
+
+    def _cut_off(self) -> None:
+        """What was said of the counts until then is kept: there is no end that would tell them."""
+        step, open_ = self._step, self._step is not None and not self._step.ended
         super().cut()
+        counts = anthropic_usage(self._usage) if open_ else None
+        if counts is not None and step is not None:
+            self.lane.token_usage(counts, step.step_id)
 
 
 class FileTurn(ClaudeTurn):
@@ -154,7 +179,7 @@ class FileTurn(ClaudeTurn):
         """Claude Code gave up, and showed the error."""
         if self._failure is not None and not self.turn.ended:
             self._cut()
-            self.turn.error(*self._failure)
+            self.turn.error(*self._failure, reason="api_error")
 
     def too_many(self, most: Json) -> None:
         """The turn came to its limit of model calls."""
@@ -176,6 +201,17 @@ class FileTurn(ClaudeTurn):
         ):
             lane.broke_off()
         super()._synthetic(record, message)
+
+
+def _is_more(before: Mapped, now: Mapped) -> bool:
+    """Whether a block is the one before it, written again."""
+    if before.event_type != now.event_type:
+        return False
+    if now.event_type == "tool_start":
+        call = now.fields.get("tool_call_id")
+        return bool(call) and call == before.fields.get("tool_call_id")
+    said, says = as_text(before.fields.get("text")), as_text(now.fields.get("text"))
+    return bool(said) and says.startswith(said) and now.event_type in ("text_complete", "thinking_complete")
 
 
 def _larger(counts: JsonObject, others: JsonObject) -> JsonObject:

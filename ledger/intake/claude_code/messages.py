@@ -54,9 +54,7 @@ class Messages:
         if isinstance(usage, dict) and not self._usage and step is not None:
             self._usage = dict(usage)
         content = message.get("content")
-        blocks: list[Json] = [{"type": "text", "text": as_text(content)}]
-        if isinstance(content, list):
-            blocks = content
+        blocks = content if isinstance(content, list) else _text_block(content)
         ids: list[str] = []
         for number, block in enumerate(blocks):
             place = self._place(name)
@@ -252,3 +250,7 @@ class Messages:
         prompt, self.prompt = self.prompt, None
         if prompt is not None:
             self.lane.user_message(prompt, origin="runtime")
+
+
+def _text_block(content: Json) -> list[Json]:
+    return [{"type": "text", "text": as_text(content)}]

@@ -124,7 +124,7 @@ class SessionFile:
         elif is_of_runtime(text) or is_command(text):
             opens = is_notification(value, text) or is_command(text)
             turn = self._waiting()
-            if opens and turn.asked:
+            if opens and turn.prompted:
                 turn = self._begin()
             turn.asked = turn.asked or opens
             turn.user(shown, message)
@@ -142,7 +142,7 @@ class SessionFile:
             turn = self._running()
             if isinstance(told, dict) and told.get("trigger") == "manual":
                 turn = self._waiting()
-                if turn.asked:
+                if turn.prompted:
                     turn = self._begin()
                 turn.asked = True
             turn.compacts(value)
