@@ -5,8 +5,9 @@ from pathlib import Path
 
 from turnledger.importing.files import STDIN, Missing, PartOf, session_files
 
-State = tuple[int, int, int]
-"""Device and inode, size, and time of the last change in nanoseconds."""
+State = tuple[int, int, int, int, int]
+"""Inode, size, and time of the last change in nanoseconds; then size and time of the log that a database in WAL
+mode has beside it: its writer changes that for long, and the file itself only now and then."""
 
 
 class Watched:
@@ -40,4 +41,8 @@ def _state(file: Path) -> State | None:
         found = file.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    try:
+        log = file.with_name(f"{file.name}-wal").stat()
+    except OSError:
+        return found.st_ino, found.st_size, found.st_mtime_ns, 0, 0
+    return found.st_ino, found.st_size, found.st_mtime_ns, log.st_size, log.st_mtime_ns

@@ -23,6 +23,7 @@ from tests.imports import Taken, take_file
 from tests.opencode_files import OpenCodeFile
 from turnledger.cli import main
 from turnledger.importing.storing import import_file
+from turnledger.importing.watching import Watched
 
 agents = pytest.importorskip("agents")
 
@@ -98,6 +99,19 @@ def test_opencode_while_it_writes(engine_url: str, opencode: OpenCodeFile) -> No
     with Ledger.open(engine_url) as ledger:
         texts = [row.get("text") for row in view(ledger, two).rows if row["row"] in ("user", "assistant")]
     assert texts == ["hi", f"Hello {two}.", "more", "More."]
+
+
+def test_what_is_only_in_the_log_of_a_database_is_a_change(sqlite_url: str, opencode: OpenCodeFile) -> None:
+    watched = Watched([str(opencode.path.parent)], (".db",))
+    session = opencode.session()
+    assert list(watched.changed()) == [opencode.path]
+    report(sqlite_url, "opencode", opencode.path)
+    assert list(watched.changed()) == [], "to read it is no change"
+    before = opencode.path.stat().st_mtime_ns
+    opencode.said(session, opencode.prompt(session, "hi"), "Hello.")
+    assert opencode.path.stat().st_mtime_ns == before
+    assert list(watched.changed()) == [opencode.path]
+    assert report(sqlite_url, "opencode", opencode.path)["totals"]["steps"] == 1
 
 
 def test_what_opencode_deleted_stays_and_is_said(sqlite_url: str, opencode: OpenCodeFile) -> None:
