@@ -8,7 +8,7 @@ once and a new base is made.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from operator import is_
 
 from ledger.events import (
     Compaction,
@@ -132,8 +132,7 @@ class Continued:
         before, found = self._printed
         first = fingerprints(result.beside, ())
         if found[:1] == first:
-            pairs = zip(before, result.messages, strict=False)
-            same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+            same = [*map(is_, before, result.messages), False].index(False)
             first = found[: same + 1]
         printed = longer(first, result.messages[len(first) - 1 :])
         self._printed = (result.messages, printed)
@@ -289,10 +288,24 @@ class _Base:
 
 def _is_settled(reading: Reading, plan: Plan) -> bool:
     """Whether nothing that was read waits for what comes: no open call, retry or group without step ids."""
-    retried = reading.any_retry and any(
-        turn.retried and turn.terminal is None for turn in reading.turns.values()
-    )
-    return not (plan.pending or retried or reading.in_group or not reading.opened)
+    if plan.pending or reading.in_group or not reading.opened:
+        return False
+    if not reading.any_retry:
+        return True
+    sent = {item for item in plan.items if isinstance(item, Step)}
+    return not any(_may_come_back(turn, sent) for turn in reading.turns.values() if turn.retried)
+
+
+def _may_come_back(turn: Turn, sent: set[Step]) -> bool:
+    """Whether a replaced attempt may stand again: its turn goes on, and no later step of it is sent."""
+    if turn.terminal is not None:
+        return False
+    for step in reversed(turn.steps):
+        if step.replaced_by is not None:
+            return True
+        if step in sent:
+            return False
+    return False
 
 
 def _names(reading: Reading, plan: Plan) -> set[str]:

@@ -1,9 +1,11 @@
-"""Requests: rendering beside planning for each target, and one step more beside a whole replay."""
+"""Requests: rendering beside planning for each target, and what one step more costs."""
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from ledger import RecordedEvent
 from replay import Continued, neutral, plan, renderer, replay, targets
@@ -34,7 +36,7 @@ def history(steps: int) -> list[RecordedEvent]:
 
 
 def render(settings: Settings) -> Iterator[Figure]:
-    """Each target's render beside what it renders: the plan and its neutral messages."""
+    """Each target's render of the neutral messages beside the plan that they come from."""
     events = history(settings.size(STEPS, quick=500))
 
     def rendered(provider: str) -> Callable[[], Callable[[], object]]:
@@ -48,48 +50,55 @@ def render(settings: Settings) -> Iterator[Figure]:
 
         return prepare
 
-    contenders: dict[str, Callable[[], Callable[[], object]]] = {"plan": lambda: lambda: neutral(plan(events))}
+    contenders: dict[str, Callable[[], Callable[[], object]]] = {"plan": lambda: lambda: plan(events)}
     contenders |= {name: rendered(name) for name in targets() if name != "neutral"}
     rounds = interleave(contenders, settings.rounds, time.process_time)
-    steps = len(plan(events).steps)
-    case = f"{steps:,} steps, decoded, CPU time"
+    case = f"{len(plan(events).steps):,} steps, decoded, CPU time"
     yield rounds.plain(case, "plan", len(events))
     for name in list(contenders)[1:]:
         yield rounds.compare(case, name, "plan", len(events), Target(1.5, at_least=False), speed=False)
 
 
 def go_on(settings: Settings) -> Iterator[Figure]:
-    """The request after one step more: a kept replay beside a whole one, after a long and a short history."""
+    """A kept replay's next request after one step more, with its fingerprints: after a long history beside a
+    short one, and beside a whole replay of the long one."""
     long, short = history(settings.size(STEPS, quick=500)), history(FEW)
     for provider in ("anthropic", "openai-chat", "openai-responses"):
         target = {"provider": provider, "model": MODELS[provider]}
-
-        def kept(
-            events: list[RecordedEvent], target: dict[str, str] = target
-        ) -> Callable[[], Callable[[], object]]:
-            def prepare() -> Callable[[], object]:
-                going = Continued("c", target)
-                steps = [step.version for step in plan(events).steps[-3:]]
-                for fed, upto in zip([0, *steps], steps, strict=False):
-                    going.feed(events[max(0, fed - 1) : upto - 1])
-                    going.result()
-
-                def step() -> object:
-                    going.feed(events[steps[-1] - 1 :])
-                    return going.result()
-
-                return step
-
-            return prepare
-
         contenders: dict[str, Callable[[], Callable[[], object]]] = {
             "whole replay": lambda target=target: lambda: replay(long, "c", target),  # type: ignore[misc]
-            "one step more": kept(long),
-            f"one step more after {FEW}": kept(short),
+            "one step more": _next_steps(long, target, settings.rounds + 1),
+            f"one step more after {FEW}": _next_steps(short, target, settings.rounds + 1),
         }
         rounds = interleave(contenders, settings.rounds, time.process_time)
         case = f"{provider}, {len(long):,} events, fingerprints, CPU time"
-        yield rounds.plain(case, "whole replay", len(long))
-        for name in list(contenders)[1:]:
-            milliseconds = f"{rounds.median(name) * 1000:.2f} ms"
-            yield rounds.compare(case, name, "whole replay", len(long), None, speed=False, note=milliseconds)
+        whole, one, few = contenders
+        for name, peer in ((one, whole), (one, few)):
+            cost = rounds.median(name) * 1000
+            ratios = rounds.ratios(name, peer)
+            yield Figure(
+                case, name, cost, "ms", peer, statistics.median(ratios), min(ratios), max(ratios), None
+            )
+
+
+def _next_steps(
+    events: list[RecordedEvent], target: dict[str, str], rounds: int
+) -> Callable[[], Callable[[], object]]:
+    """A replay kept over the rounds: each takes in the events of the next step and asks for the request."""
+    going = Continued("c", target)
+    begun = [step.version - 1 for step in plan(events).steps[-rounds - 2 :]]
+    pieces = iter([events[at:end] for at, end in pairwise([0, *begun])])
+    for _ in range(2):
+        going.feed(next(pieces))
+        going.result()
+
+    def prepare() -> Callable[[], object]:
+        piece = next(pieces)
+
+        def step() -> object:
+            going.feed(piece)
+            return going.result()
+
+        return step
+
+    return prepare

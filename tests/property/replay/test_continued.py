@@ -81,6 +81,23 @@ def test_a_step_more_writes_a_step_and_not_the_history(provider: str, turns: int
     assert going.messages_written - before <= 6 * asked, "two steps and a user's message at the most"
 
 
+def test_an_attempt_that_was_replaced_is_no_reason_to_write_all_again() -> None:
+    events = steps(30)
+    failed = {"turn_id": "t0", "step_id": "failed"}
+    events[1:1] = [
+        {"type": "step_start", **failed, "provider": "anthropic", "api": "messages", "model": "m"},
+        {"type": "text_complete", **failed, "text": "look"},
+        {"type": "error", **failed, "message": "overloaded", "retryable": True},
+    ]
+    target = {"provider": "anthropic", "model": "m"}
+    records = recorded(events)
+    going = Continued("c", target)
+    for number, record in enumerate(records, start=1):
+        going.feed([record])
+        assert told(going.result()) == told(replay(records[:number], "c", target))
+    assert going.messages_written <= 6 * len(records)
+
+
 def test_each_event_of_a_run_is_asked_for_and_answered_whole() -> None:
     target = {"provider": "anthropic", "model": "m"}
     records = recorded(steps(12, turns=3))
