@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from ledger.events import Event, to_json
+from projections.conversation import rows
+from replay import Options, replay
+from replay.providers.violations import violations
 from tests.conformance import SHARED, needs_shared
 from tests.imports import Taken, take_bytes, take_file
 from tests.opencode_files import OpenCodeFile, completed, tokens
@@ -515,6 +518,41 @@ def test_many_sessions_are_many_conversations(file: OpenCodeFile) -> None:
     assert of_type(taken, "note")[0]["entry"]["id"] == sessions[0]
     for name, own in taken.own.items():
         assert {(record.event.source or {})["session"] for record in own} == {name}
+
+
+@pytest.mark.parametrize("lane", [False, True])
+@pytest.mark.parametrize(
+    "provider", ["anthropic", "openai-chat", "gemini", "bedrock", "openai-responses", "ai-sdk"]
+)
+def test_whatever_happened_it_can_be_sent(file: OpenCodeFile, provider: str, lane: bool) -> None:
+    session = file.session()
+    child = file.session(parent=session)
+    prompt = file.prompt(
+        session, "go", {"type": "file", "mime": "text/plain", "url": "file:///x", "filename": "x"}
+    )
+    task = completed("out", metadata={"sessionId": child})
+    name, _ = file.called(session, prompt, "task", task)
+    file.call(
+        session, name, "bash", {"status": "error", "input": {}, "error": "no", "time": {"start": 1, "end": 2}}
+    )
+    file.answer(session, prompt, name, completed=True, finish="tool-calls")
+    asked = file.prompt(child, "look")
+    file.called(child, asked, "read", RUNNING)
+    crashed, _ = file.called(session, prompt, "bash", RUNNING)
+    file.put(session, crashed, type="text", text="Hel", time={"start": 1})
+    second = file.prompt(session, "again")
+    gone, _ = file.called(session, second, "bash", {"status": "pending", "input": {}, "raw": ""})
+    file.answer(session, second, gone, completed=True, error={"name": "MessageAbortedError", "data": {}})
+    marker = file.prompt(session, {"type": "compaction", "auto": True, "tail_start_id": second})
+    file.said(session, marker, "So far.", summary=True)
+    file.prompt(session, {"type": "text", "text": "Continue", "synthetic": True})
+    taken = take(file)
+    lanes = {event.agent_id for event in taken.events()} - {None}
+    assert lanes == {child}
+    target = {"provider": provider, "model": "m"}
+    found = replay(taken.whole(), session, target, Options(agent_id=child if lane else None))
+    assert violations(target, found.request, sendable=found.sendable) == []
+    assert rows(taken.whole(), session)
 
 
 def test_ids_that_begin_anew_do_not_change_the_order(file: OpenCodeFile) -> None:
