@@ -151,6 +151,14 @@ class NotASession(BadInput):
     problem: str
 
 
+class ManySessions(BadInput):
+    """{file} holds {count:,} sessions, which cannot all be named {name}; leave the name out"""
+
+    file: str
+    count: int
+    name: str
+
+
 class UnknownTarget(BadInput):
     """there is no target {target!s}; there is: {known}"""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from ledger.errors import NotASession
+from ledger.errors import ManySessions
 from ledger.intake.found import Findings
 from ledger.intake.identity import kept_id
 from ledger.intake.problems import Problem
@@ -57,7 +57,7 @@ class Several:
     name.
 
     `begin(session)` makes the writer of one. `id` is the session of the conversation that was given last.
-    Raises `NotASession` where there is a name for more than one.
+    Raises `ManySessions` where there is a name for more than one.
     """
 
     def __init__(
@@ -71,8 +71,7 @@ class Several:
         version: int | str | None = None,
     ) -> None:
         if name is not None and len(sessions) > 1:
-            problem = f"it holds {len(sessions):,} sessions, which cannot all be named {name}"
-            raise NotASession(file=file, runtime=source_format, problem=problem)
+            raise ManySessions(file=file, count=len(sessions), name=name)
         self.version = version
         self.id = ""
         self.current = str(name or kept_id(current))

@@ -162,7 +162,7 @@ def test_only_one_session_can_have_another_name(sqlite_url: str, opencode: OpenC
     assert [one["conversation_id"] for one in named["files"][0]["conversations"]] == ["mine"]
     opencode.session()
     failure = report(sqlite_url, "opencode", opencode.path, "--as", "mine", code=1)["files"][0]["failure"]
-    assert failure.endswith("it holds 2 sessions, which cannot all be named mine")
+    assert failure == "opencode.db holds 2 sessions, which cannot all be named mine; leave the name out"
 
 
 def test_what_is_no_database_of_opencode(sqlite_url: str, tmp_path: Path) -> None:
