@@ -114,6 +114,7 @@ BY_CODE: dict[str, Ailment] = {
     "damaged_document": _TORN,
     "spliced_line": _SPLICED,
     "malformed_line": _UNREADABLE,
+    "malformed_row": _UNREADABLE,
     "not_an_object": _UNREADABLE,
     "line_too_long": _UNREADABLE,
     "doubled_line": _DOUBLED,
