@@ -75,7 +75,6 @@ class _Way:
     def _messages(self, session: str) -> Iterator[None]:
         last, passed = self._store.last(session), False
         for message in self._store.messages(session, self._findings, None):
-            self._places.mark(message.id)
             passed = passed or message.id == last
             if message.id and message.id == self._revert.get("messageID") and not self._revert.get("partID"):
                 self._take_back()
@@ -84,6 +83,7 @@ class _Way:
                 yield from self._prompt(message)
             elif role == "assistant":
                 turn = self._turn(message)
+                self._places.mark(message.id)
                 yield from self._answer(message, turn, turn, over=not passed)
             else:
                 self._unknown(message)
@@ -95,9 +95,11 @@ class _Way:
     def _prompt(self, message: Message) -> Iterator[None]:
         if not message.parts and not message.damaged:
             raise Unfinished  # its parts are written behind it
-        self._close()
         if self._back and self._places.collected is not None:
             self._back_events, self._places.collected = self._places.collected, None
+        self._close()
+        yield
+        self._places.mark(message.id)
         self._records.message(message, blocks.begun_at(message.info))
         turn = self._recording.begin_turn(message.id or None, runtime=FORMAT)
         if self._back:
