@@ -40,9 +40,15 @@ class FileMessages(Messages):
 
     def _write(self, step: Step | None, name: str, place: int, mapped: Mapped, more: dict[str, Json]) -> None:
         last = self._block
-        if self._snapshots and last is not None and last[0] == name and last[3] and _is_more(last[1], mapped):
-            self.lane.retraction(event_ids=[last[3]])
-            step, place = None, last[2]
+        if self._snapshots and last is not None and last[0] == name and last[1].event_type == mapped.event_type:
+            if mapped.event_type == "tool_start" and _same(last[1], mapped, "tool_call_id"):
+                if not _same(last[1], mapped, "args"):
+                    call: JsonObject = {"id": mapped.fields["tool_call_id"], "input": mapped.fields["args"]}
+                    self.lane.note("block", "A call that was written again.", entry=call)
+                return
+            if _grew(last[1], mapped) and last[3]:
+                self.lane.retraction(event_ids=[last[3]])
+                step, place = None, last[2]
         self._block = (name, mapped, place, as_text(more.get("id")))
         super()._write(step, name, place, mapped, more)
 
@@ -203,13 +209,12 @@ class FileTurn(ClaudeTurn):
         super()._synthetic(record, message)
 
 
-def _is_more(before: Mapped, now: Mapped) -> bool:
-    """Whether a block is the one before it, written again."""
-    if before.event_type != now.event_type:
-        return False
-    if now.event_type == "tool_start":
-        call = now.fields.get("tool_call_id")
-        return bool(call) and call == before.fields.get("tool_call_id")
+def _same(one: Mapped, other: Mapped, field: str) -> bool:
+    return one.fields.get(field) == other.fields.get(field)
+
+
+def _grew(before: Mapped, now: Mapped) -> bool:
+    """Whether a text is the one before it, written again."""
     said, says = as_text(before.fields.get("text")), as_text(now.fields.get("text"))
     return bool(said) and says.startswith(said) and now.event_type in ("text_complete", "thinking_complete")
 
