@@ -4,13 +4,22 @@ from collections.abc import Callable
 from itertools import islice
 
 from ledger.errors import NotASession
-from ledger.intake import claude_code, codex, openai_agents, opencode, own, pi
+from ledger.intake import ai_sdk, claude_code, codex, openai_agents, opencode, own, pi, pydantic_ai
 from ledger.intake.transcript import Format
 from turnledger.importing.files import HEAD_BYTES, OpenFile, PartOf
 
 AUTO = "auto"
 
-_ALL = (own.FILES, pi.FILES, claude_code.FILES, codex.FILES, opencode.FILES, openai_agents.FILES)
+_ALL = (
+    own.FILES,
+    ai_sdk.FILES,
+    pydantic_ai.FILES,
+    pi.FILES,
+    claude_code.FILES,
+    codex.FILES,
+    opencode.FILES,
+    openai_agents.FILES,
+)
 FORMATS: dict[str, Format] = {one.name: one for one in _ALL}
 """By name. To add one: its `Format` here; `ledger.intake.transcript` says what that is."""
 

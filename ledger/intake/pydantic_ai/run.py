@@ -137,13 +137,17 @@ class Run:
     def messages(self, messages: Sequence[JsonObject]) -> None:
         """The messages of this run so far; what was taken in before is skipped."""
         for message in messages[self._settled :]:
-            first, self._settled = self._settled == 0, self._settled + 1
-            if message.get("kind") == "request":
-                self._request(message, first=first)
-            elif message.get("kind") == "response":
-                self._response(message)
-            else:
-                self._turn.note("message", "A message of no known kind.", entry=message)
+            self.message(message)
+
+    def message(self, message: JsonObject) -> None:
+        """The next message of this run."""
+        first, self._settled = self._settled == 0, self._settled + 1
+        if message.get("kind") == "request":
+            self._request(message, first=first)
+        elif message.get("kind") == "response":
+            self._response(message)
+        else:
+            self._turn.note("message", "A message of no known kind.", entry=message)
 
     def _request(self, message: JsonObject, *, first: bool) -> None:
         parts = message.get("parts")
