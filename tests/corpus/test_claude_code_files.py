@@ -210,6 +210,9 @@ def test_a_summary_stands_for_what_was_before_it() -> None:
     assert not any(text.startswith("FIXADD") for text in texts)
     assert any(text.startswith("This session is being continued") for text in texts)
     assert "HELLO after compaction" in texts
+    # The request that the file keeps says the same: the summary, then the answer that was kept.
+    assert [role for role, _ in taken.context()][:2] == ["user", "assistant"]
+    assert taken.context()[1] == ("assistant", "A short follow-up. The second answer: 42.")
 
 
 def test_the_pairs_are_of_the_same_session() -> None:

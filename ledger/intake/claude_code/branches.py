@@ -81,6 +81,11 @@ class Branches:
         lost = linked is None and isinstance(parent, str) and len(self._where) > 1
         return Place(at, message, lost=lost)
 
+    def message(self, name: str) -> tuple[int, int] | None:
+        """The conversation and the number of the message that a record is (or follows on), by its name."""
+        found = self._where.get(_key(name))
+        return None if found is None else ((found >> _BITS) & _LOW, (found & _LOW) - 1)
+
     def _unnamed(self, record: JsonObject) -> Place:
         message = record.get("type") in ("user", "assistant") and record.get("isSidechain") is not True
         if message:

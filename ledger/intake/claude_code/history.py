@@ -82,6 +82,7 @@ class Conversation:
         self._history = history
         self._number = number
         self._held: list[tuple[int, int, int, bytes, int]] = []  # records of a branch, where they stand
+        self._begin = array("q")  # the version before each message
         self._after = array("q")  # the last version of each message
         self._before: dict[int, int] = {}  # the version before the turn that a message begins
         self._first = 0
@@ -120,7 +121,7 @@ class Conversation:
         known = stored or {}
         history = self._history
         scribe = Scribe(FORMAT, history.id, history.source.name, self._name)
-        mapper = SessionFile(scribe, history.id, history.agents, history.agent)
+        mapper = SessionFile(scribe, history.id, history.agents, history.agent, self._version_before)
         source = self.source
         for found, flags in self._records():
             if source is not None:
@@ -133,7 +134,7 @@ class Conversation:
                 mapper.repeated(found)
             else:
                 mapper.record(found)
-            before: int | None = None
+            begin, before = self._last, None
             for event in scribe.encoded():
                 if event.type == "turn_start":
                     before = self._last
@@ -142,6 +143,7 @@ class Conversation:
             if flags & _MESSAGE:
                 if before is not None:
                     self._before[len(self._after)] = before
+                self._begin.append(begin)
                 self._after.append(self._last)
             for agent in mapper.spawned():
                 for event in self._of_agent(agent, mapper, scribe):
@@ -151,6 +153,12 @@ class Conversation:
         for event in scribe.encoded():
             self._count(event, known)
             yield event
+
+    def _version_before(self, name: str) -> int | None:
+        at = self._history.branches.message(name)
+        if at is None or at[0] != self._number or not 0 <= at[1] < len(self._begin):
+            return None
+        return self._begin[at[1]] or None
 
     def _count(self, event: EncodedEvent, known: Mapping[str, int]) -> None:
         version = known.get(event.id)

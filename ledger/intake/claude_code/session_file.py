@@ -6,6 +6,7 @@ that is imported show the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 
 from ledger.events import Json, JsonObject
@@ -25,6 +26,7 @@ from ledger.intake.contents import content_of
 from ledger.intake.found import Found
 from ledger.intake.mending import as_text
 from ledger.intake.scribe import Scribe
+from ledger.turns.lane import ALL_BEFORE
 
 _SILENT = frozenset({"progress", "file-history-snapshot"})
 """Progress for the eye, and undo data (specs/formats.md 2)."""
@@ -34,11 +36,18 @@ _BETWEEN = frozenset({"last-prompt", "cost-state", "turn_duration", "stop_hook_s
 
 
 class SessionFile:
-    """One conversation. `agent` is the name of the sub-agent whose own file this is."""
+    """One conversation. `agent` is the name of the sub-agent whose own file this is; `before` gives the version
+    before a message, by its record's name, where it is of this conversation."""
 
     def __init__(
-        self, scribe: Scribe, session: str, agents: Agents | None = None, agent: str | None = None
+        self,
+        scribe: Scribe,
+        session: str,
+        agents: Agents | None = None,
+        agent: str | None = None,
+        before: Callable[[str], int | None] = lambda _uuid: None,
     ) -> None:
+        self._before = before
         self._scribe = scribe
         self._session = session
         self._agents = agents
@@ -145,12 +154,22 @@ class SessionFile:
                 if turn.prompted:
                     turn = self._begin()
                 turn.asked = True
-            turn.compacts(value)
+            turn.compacts(value, self._through(told))
             return
         if subtype in _BETWEEN and self._turn is not None:
             self._turn.rests()
         said = as_text(value.get("content")) or as_text(value.get("error")) or None
         self._note(subtype or "system", said, value)
+
+    def _through(self, told: Json) -> int:
+        """The last version that a compaction stands for: messages at the end may be kept as they are."""
+        kept = told.get("preservedMessages") if isinstance(told, dict) else None
+        names = kept.get("uuids") if isinstance(kept, dict) else None
+        for name in names if isinstance(names, list) else ():
+            version = self._before(name) if isinstance(name, str) else None
+            if version is not None:
+                return version
+        return ALL_BEFORE
 
     def _attachment(self, uuid: str, value: JsonObject, attachment: JsonObject) -> None:
         kind = as_text(attachment.get("type"))

@@ -13,6 +13,7 @@ from ledger.intake.stream import End
 from ledger.intake.times import time_of
 from ledger.intake.token_counts import anthropic_usage
 from ledger.turns import Turn
+from ledger.turns.lane import ALL_BEFORE
 
 _SYNTHETIC = "<synthetic>"
 INTERRUPTED = "[Request interrupted by user"
@@ -41,6 +42,7 @@ class ClaudeTurn:
         self._seen = seen  # records that came, of all turns, by uuid
         self._events: dict[str, list[str]] = {}  # the events of this turn's records
         self._boundary: JsonObject | None = None  # a compaction whose summary has not come yet
+        self._through = ALL_BEFORE
         self._failure: tuple[str, str | None] | None = None
         self._interrupted = False
 
@@ -107,8 +109,10 @@ class ClaudeTurn:
             ids += self._said(lane, record, content_of(content if blocks is None else said))
         self._remember(record, ids)
 
-    def compacts(self, record: JsonObject) -> None:
-        """The history is replaced by a summary, which comes in the next message of the user."""
+    def compacts(self, record: JsonObject, through: int = ALL_BEFORE) -> None:
+        """The history, up to a version, is replaced by a summary, which comes in the next message of the
+        user."""
+        self._through = through
         self._unmarked()
         self._main.finish()
         self._boundary = record
@@ -244,7 +248,9 @@ class ClaudeTurn:
             about: JsonObject = {
                 key: value for key, value in boundary.items() if key not in ("type", "subtype")
             }
-            lane.lane.compaction(text, id=event_id, at=at, provider_metadata={"claude-code": about})
+            lane.lane.compaction(
+                text, self._through, id=event_id, at=at, provider_metadata={"claude-code": about}
+            )
             return [event_id] if event_id else []
         if runtime:
             lane.cut()  # the answer before it did not come to its end
