@@ -145,8 +145,8 @@ class Answer:
         call, tool = as_text(part.get("callID") or part.get("id")), as_text(part.get("tool"))
         args = state.get("input")
         said: JsonObject = {"id": part.get("id"), "callID": call, "tool": tool, "input": args}
-        time = state.get("time")
-        self._records.part(self._message, said, time.get("start") if isinstance(time, dict) else None)
+        # The start that the state tells is written anew while the tool runs.
+        self._records.part(self._message, said, blocks.begun_at(self._message.info))
         step.call(call, tool, args, index, provider_executed=hosted, provider_metadata=beside or None)
         self._lane.start_call(call)
         yield
