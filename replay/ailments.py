@@ -105,6 +105,11 @@ _ENDS = Ailment(
     "a runtime that reports an abort and an end, or a resumed turn",
     "the first end decides",
 )
+_GONE = Ailment(
+    "records that are gone",
+    "items that were popped or cleared, or a runtime that cleans up after itself",
+    "what was taken in before stays in the ledger",
+)
 _CHAIN = Ailment(
     "changed after it was recorded", "somebody edited the database, or the disk failed", "as it stands"
 )
@@ -135,6 +140,7 @@ BY_CODE: dict[str, Ailment] = {
     "empty_thinking_skipped": _HOLLOW,
     "invalid_replay_state": _BLOCKS,
     "edited_content": _BLOCKS,
+    "records_gone": _GONE,
     "changed_export": _CHAIN,
     "cut_export": _TORN,
     "no_conversation": _UNREADABLE,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from ledger.errors import NotASession
-from ledger.intake import ai_sdk, claude_code, codex, openai_agents, opencode, own, pi, pydantic_ai
+from ledger.intake import ai_sdk, claude_code, codex, openai_agents, opencode, own, pi, pydantic_ai, requests
 from ledger.intake.transcript import Format
 from turnledger.importing.files import HEAD_BYTES, OpenFile, PartOf
 
@@ -19,6 +19,9 @@ _ALL = (
     codex.FILES,
     opencode.FILES,
     openai_agents.FILES,
+    requests.ANTHROPIC,
+    requests.RESPONSES,
+    requests.CHAT,
 )
 FORMATS: dict[str, Format] = {one.name: one for one in _ALL}
 """By name. To add one: its `Format` here; `ledger.intake.transcript` says what that is."""
