@@ -70,13 +70,17 @@ class Scribe:
 
     def take(self, found: Found, key: str | None = None, at: Json = None, **within: Json) -> None:
         """Go on to a record; `key` names it in its session, its digest does where it has no name."""
-        key = key or found.digest.hex()[:16]
+        digest = found.digest.hex()
+        key = key or digest[:16]
         self._keys[key] += 1
         again = self._keys[key]
         self._stamps.take(key if again == 1 else f"{key}#{again}", time_of(at))
         self._found = found
-        place: JsonObject = {"line": found.line, "offset": found.offset, "sha256": found.digest.hex()}
-        self._source = {**self._origin, **within, **{name: it for name, it in place.items() if it is not None}}
+        source: JsonObject = {**self._origin, **within, "line": found.line}
+        if found.offset is not None:
+            source["offset"] = found.offset
+        source["sha256"] = digest
+        self._source = source
 
     def note(self, kind: str, text: str, entry: Json, **more: Json) -> None:
         """A note that keeps what was found whole, in `entry`."""

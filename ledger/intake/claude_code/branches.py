@@ -4,11 +4,10 @@ looked ahead.
 Most forks of the tree are none of the conversation: results of parallel calls hang each from its own call,
 hooks and progress from what they watched. A branch begins only where a person goes on from a message that is
 not the last one: a rewind, `--resume-session-at`, or a second process that writes to the same file. What is
-kept of a record is one number, by 8 bytes of its name.
+kept of a record is one number, by the hash of its name.
 """
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple
 
 from ledger.events import Json, JsonObject
@@ -53,7 +52,7 @@ class Branches:
         self.all = [Branch()]
         self.current = 0
         """The conversation of the last message."""
-        self._where: dict[bytes, int] = {}  # by name: digest, conversation, and the message it is or follows
+        self._where: dict[int, int] = {}  # by name: digest, conversation, and the message it is or follows
         self._linked = False
 
     def place(self, record: JsonObject, digest: bytes) -> Place:
@@ -61,35 +60,36 @@ class Branches:
         name, kind = record.get("uuid"), record.get("type")
         if not isinstance(name, str) or not name or kind not in IN_TREE:
             return self._unnamed(record)
-        key, mark = _key(name), int.from_bytes(digest[:4], "big")
+        key, mark = hash(name), int.from_bytes(digest[:4], "big")
         before = self._where.get(key)
         if before is not None:
             doubled = before >> (2 * _BITS) == mark
             return Place((before >> _BITS) & _LOW, repeated=True, doubled=doubled)
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
-        linked = self._where.get(_key(parent)) if isinstance(parent, str) else None
+        linked = self._where.get(hash(parent)) if isinstance(parent, str) else None
         at, follows = self.current, self.all[self.current].messages - 1
         if linked is not None:
             self._linked = True
             at, follows = (linked >> _BITS) & _LOW, (linked & _LOW) - 1
         message = kind in ("user", "assistant") and record.get("isSidechain") is not True
         if message:
-            if goes_on(record):
+            asks = kind == "user" and goes_on(record)
+            if asks:
                 at = self._went_on(at, follows, linked is not None, parent)
-            follows = self._count(at, record)
+            follows = self._count(at, record, asks=asks)
         self._where[key] = mark << (2 * _BITS) | at << _BITS | (follows + 1)
         lost = linked is None and isinstance(parent, str) and len(self._where) > 1
         return Place(at, message, lost=lost)
 
     def message(self, name: str) -> tuple[int, int] | None:
         """The conversation and the number of the message that a record is (or follows on), by its name."""
-        found = self._where.get(_key(name))
+        found = self._where.get(hash(name))
         return None if found is None else ((found >> _BITS) & _LOW, (found & _LOW) - 1)
 
     def _unnamed(self, record: JsonObject) -> Place:
         message = record.get("type") in ("user", "assistant") and record.get("isSidechain") is not True
         if message:
-            self._count(self.current, record)
+            self._count(self.current, record, asks=goes_on(record))
         return Place(self.current, message)
 
     def _went_on(self, at: int, follows: int, known: bool, parent: Json) -> int:
@@ -103,12 +103,12 @@ class Branches:
             return len(self.all) - 1
         return at
 
-    def _count(self, at: int, record: JsonObject) -> int:
+    def _count(self, at: int, record: JsonObject, *, asks: bool) -> int:
         branch = self.all[at]
         number = branch.messages
         branch.messages += 1
         self.current = at
-        if goes_on(record):
+        if asks:
             branch.asked = number
         elif record.get("type") == "assistant" and record.get("isApiErrorMessage") is not True:
             message = record.get("message")
@@ -116,7 +116,3 @@ class Branches:
             if not step or step != branch.step_id:
                 branch.step, branch.step_id = number, step
         return number
-
-
-def _key(name: str) -> bytes:
-    return blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest()
