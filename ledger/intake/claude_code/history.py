@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
 from ledger.errors import SourceChanged
@@ -85,6 +86,8 @@ class Conversation:
         self._begin = array("q")  # the version before each message
         self._after = array("q")  # the last version of each message
         self._before: dict[int, int] = {}  # the version before the turn that a message begins
+        self._turns: list[tuple[int, str]] = []  # the message that each turn begins with, and its id
+        self._ended: set[str] = set()
         self._first = 0
         self._next = 0
         self._last = 0
@@ -108,6 +111,22 @@ class Conversation:
         closed = self._before.get(message + 1)
         return self._after[message] if closed is None else closed
 
+    def open_after(self, message: int) -> str | None:
+        """The turn that a message stands in the middle of; None where it ended with that message, or never."""
+        if message < 0 or message + 1 in self._before:
+            return None
+        at = bisect_right(self._turns, message, key=lambda turn: turn[0]) - 1
+        if at < 0:
+            return None
+        # One that ended in the middle of itself has no second end.
+        last = at + 1 == len(self._turns)
+        turn = self._turns[at][1]
+        return None if last and turn in self._ended else turn
+
+    def _left_open(self) -> str | None:
+        branch = self._history.branches.all[self._number]
+        return None if branch.source is None else self._history.known[branch.source].open_after(branch.after)
+
     def hold(self, found: Found, flags: int) -> None:
         """A record of this conversation, while the one that it branches off is read."""
         self._held.append((found.line, found.offset or 0, found.length, found.digest, flags))
@@ -127,6 +146,8 @@ class Conversation:
             if source is not None:
                 scribe.take(found, f"fork:{found.digest.hex()[:16]}")
                 scribe.write("fork", source_conversation_id=source, source_version=self._first)
+                if (turn := self._left_open()) is not None:
+                    scribe.write("abort", turn_id=turn, reason="redirect", source={"inferred": True})
                 source = None
             if found.value is None:
                 scribe.damaged(found)
@@ -138,6 +159,9 @@ class Conversation:
             for event in scribe.encoded():
                 if event.type == "turn_start":
                     before = self._last
+                    self._turns.append((len(self._after), event.turn_id or ""))
+                elif event.type in ("complete", "abort", "error"):
+                    self._ended.add(event.turn_id or "")
                 self._count(event, known)
                 yield event
             if flags & _MESSAGE:

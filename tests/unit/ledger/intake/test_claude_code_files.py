@@ -92,6 +92,25 @@ def test_a_rewind_into_a_rewound_part_branches_off_that_branch() -> None:
     assert taken.texts() == ["one", "answer one", "two, again", "answer three", "on, again"]
 
 
+def test_a_rewind_into_the_middle_of_a_turn_ends_it_there() -> None:
+    file = SessionLines()
+    file.user("u1", "go")
+    file.model("a1", "m1", call("c1"), stop="tool_use")
+    file.result("r1", "c1", "out")
+    file.model("a2", "m2", "done")
+    file.user("u2", "not like that", "r1")
+    file.model("a3", "m3", "as you like")
+    taken = file.take()
+    other = f"{SESSION}~u2"
+    assert [text for _, text in taken.context(other)] == ["go", "<c1>", "out", "not like that", "as you like"]
+    assert [event["type"] for event in of(taken, "fork", "abort", "turn_start", conversation=other)] == [
+        "fork",
+        "abort",
+        "turn_start",
+    ]
+    assert taken.texts() == ["go", "<c1>", "out", "not like that", "as you like"]
+
+
 def test_a_rewind_to_the_first_prompt_begins_anew() -> None:
     file = SessionLines()
     file.user("u1", "one")
