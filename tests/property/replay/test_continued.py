@@ -81,6 +81,90 @@ def test_a_step_more_writes_a_step_and_not_the_history(provider: str, turns: int
     assert going.messages_written - before <= 6 * asked, "two steps and a user's message at the most"
 
 
+CALL = {"type": "tool_start", "tool_name": "ls", "args": {}}
+T3 = {"turn_id": "t3"}
+REACHES_BACK: dict[str, list[dict[str, Any]]] = {
+    "a retraction of a step": [{"type": "retraction", "turn_id": "t1", "step_ids": ["s2"]}],
+    "a retraction of a turn": [{"type": "retraction", "turn_ids": ["t1"]}],
+    "a retraction in another lane": [{"type": "retraction", "agent_id": "sub", "turn_ids": ["t1"]}],
+    "a compaction": [{"type": "compaction", "summary": "they looked", "through_version": 12}],
+    "a compaction of the provider's": [
+        {"type": "compaction", "summary": "", "through_version": 0, "provider_metadata": {"a": {"b": 1}}}
+    ],
+    "a context": [{"type": "context", "digest": "d", "system": "be brief", "tools": []}],
+    "a rung": [
+        {
+            "type": "note",
+            "kind": "rung",
+            "target": {"provider": "anthropic", "model": "m"},
+            "rung": "text-only",
+            "rules": [],
+        }
+    ],
+    "a block of an old step": [{"type": "text_complete", "turn_id": "t1", "step_id": "s2", "text": "more"}],
+    "a call of an old step": [{**CALL, "turn_id": "t1", "step_id": "s2", "tool_call_id": "x"}],
+    "an old step's end": [
+        {"type": "step_finish", "turn_id": "t1", "step_id": "s2", "finish_reason": "pause_turn"}
+    ],
+    "a result for an old call": [
+        {"type": "tool_result", "turn_id": "t1", "tool_call_id": "c2", "content": "x"}
+    ],
+    "a result elsewhere": [{"type": "tool_result", **T3, "tool_call_id": "c2", "content": "x"}],
+    "an old call's name again": [{**CALL, **T3, "step_id": "new", "tool_call_id": "c2"}],
+    "blocks without a step": [
+        {"type": "text_complete", **T3, "text": "hm"},
+        {**CALL, **T3, "tool_call_id": "y"},
+    ],
+    "a call without a step after signed thinking": [
+        {
+            "type": "step_start",
+            **T3,
+            "step_id": "new",
+            "provider": "anthropic",
+            "api": "messages",
+            "model": "m",
+        },
+        {"type": "thinking_complete", **T3, "step_id": "new", "text": "hm", "signature": "sig"},
+        {"type": "text_complete", **T3, "step_id": "new", "text": "well"},
+        {"type": "step_start", **T3, "step_id": "next"},
+        {"type": "text_complete", **T3, "step_id": "next", "text": "well"},
+        {**CALL, **T3, "tool_call_id": "y"},
+    ],
+    "an attempt that failed": [
+        {"type": "step_start", **T3, "step_id": "new"},
+        {"type": "text_complete", **T3, "step_id": "new", "text": "well"},
+        {"type": "error", **T3, "step_id": "new", "message": "x", "retryable": True},
+        {"type": "step_start", **T3, "step_id": "next"},
+    ],
+    "a retry of an old step": [{"type": "step_start", **T3, "step_id": "new", "retry_of": "s7"}],
+    "an old attempt's error": [
+        {"type": "error", "turn_id": "t3", "step_id": "s7", "message": "x", "retryable": True}
+    ],
+    "an event after the end": [
+        {"type": "complete", **T3, "finish_reason": "stop"},
+        *({"type": "step_start", "turn_id": "t4", "step_id": f"n{number}"} for number in range(3)),
+        {"type": "user_message", **T3, "content": "still there?"},
+        {"type": "complete", **T3, "finish_reason": "stop"},
+    ],
+}
+
+
+@pytest.mark.parametrize("provider", ["neutral", "anthropic", "openai-responses"])
+@pytest.mark.parametrize("what", REACHES_BACK)
+def test_what_reaches_back_is_answered_whole(what: str, provider: str) -> None:
+    later = [
+        {"type": "step_start", **T3, "step_id": "later"},
+        {"type": "text_complete", **T3, "step_id": "later", "text": "so"},
+        {"type": "user_message", "turn_id": "t9", "content": "and?"},
+    ]
+    target = {"provider": provider, "model": "m"}
+    records = recorded([*steps(8, turns=4), *REACHES_BACK[what], *later])
+    going = Continued("c", target)
+    for number, record in enumerate(records, start=1):
+        going.feed([record])
+        assert told(going.result()) == told(replay(records[:number], "c", target))
+
+
 def test_an_attempt_that_was_replaced_is_no_reason_to_write_all_again() -> None:
     events = steps(30)
     failed = {"turn_id": "t0", "step_id": "failed"}
