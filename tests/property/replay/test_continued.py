@@ -135,6 +135,8 @@ REACHES_BACK: dict[str, list[dict[str, Any]]] = {
         {"type": "text_complete", **T3, "step_id": "new", "text": "well"},
         {"type": "error", **T3, "step_id": "new", "message": "x", "retryable": True},
         {"type": "step_start", **T3, "step_id": "next"},
+        {"type": "step_start", **T3, "step_id": "last"},
+        {"type": "complete", **T3, "finish_reason": "stop"},
     ],
     "a retry of an old step": [{"type": "step_start", **T3, "step_id": "new", "retry_of": "s7"}],
     "an old attempt's error": [
