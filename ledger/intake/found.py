@@ -126,7 +126,7 @@ def row(number: int, text: Json, what: str, findings: Findings) -> Found:
 
 
 def _damaged(line: Line, raw: bytes, why: str, findings: Findings) -> Iterator[Found]:
-    pieces = list(_pieces(raw))
+    pieces = list(_pieces(raw, line.ended))
     if pieces and pieces[-1][2] is None and not line.ended:
         start, end, _ = pieces.pop()
         text = f"the last line is cut off ({why}); {end - start:,} bytes not taken in, more may be written"
@@ -155,12 +155,12 @@ def _piece(line: Line, start: int, raw: bytes, value: JsonObject | None) -> Foun
     return Found(line.number, line.offset + start, len(raw), digest, value, None if value is not None else raw)
 
 
-def _pieces(raw: bytes) -> Iterator[tuple[int, int, JsonObject | None]]:
+def _pieces(raw: bytes, ended: bool) -> Iterator[tuple[int, int, JsonObject | None]]:
     """A damaged line cut into whole records (with their value) and the fragments between them (with None).
 
     A record is an object that begins where one may: at the line's start, after another record, or at a `{"`
-    inside a fragment whose object says a `type`, reaches the next record or the line's end, and does not stand
-    where the fragment's own record has a value.
+    inside a fragment whose object says a `type` and reaches the next record or the line's end. At the end of a
+    line that may go on it is rather a value of the fragment's own record, where one may stand.
     """
     text = raw.decode("latin-1")  # one character a byte: places in it are places in the bytes
     begin = at = 0
@@ -169,7 +169,7 @@ def _pieces(raw: bytes) -> Iterator[tuple[int, int, JsonObject | None]]:
         if at < 0:
             break
         end = _end_of_record(text, at)
-        if end is None or _is_value(text[begin:at]):
+        if end is None or (not ended and end == len(text) and _is_value(text[begin:at])):
             at += 1
             continue
         if raw[begin:at].strip(_NOTHING):

@@ -25,7 +25,7 @@ pytestmark = needs_shared
 
 VARIANTS = 2_000  # of a long run, over all samples
 MOST_BYTES = 150_000  # of a sample's beginning
-TWICE = {"codex"}  # says much in two records: whichever of them comes first gives the event
+TWICE = {"codex", "dsh"}  # say much in two records: whichever of them comes first gives the event
 LINES = [(name, path) for name, path in SAMPLES if path.endswith(".jsonl")]
 DOCUMENTS = [(name, path) for name, path in SAMPLES if path.endswith(".json")]
 TARGET = {"provider": "anthropic", "model": "claude-opus-4-5"}

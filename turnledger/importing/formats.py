@@ -4,7 +4,18 @@ from collections.abc import Callable
 from itertools import islice
 
 from ledger.errors import NotASession
-from ledger.intake import ai_sdk, claude_code, codex, openai_agents, opencode, own, pi, pydantic_ai, requests
+from ledger.intake import (
+    ai_sdk,
+    claude_code,
+    codex,
+    dsh,
+    openai_agents,
+    opencode,
+    own,
+    pi,
+    pydantic_ai,
+    requests,
+)
 from ledger.intake.transcript import Format
 from turnledger.importing.files import HEAD_BYTES, OpenFile, PartOf
 
@@ -17,6 +28,7 @@ _ALL = (
     pi.FILES,
     claude_code.FILES,
     codex.FILES,
+    dsh.FILES,
     opencode.FILES,
     openai_agents.FILES,
     requests.ANTHROPIC,

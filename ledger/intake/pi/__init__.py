@@ -9,6 +9,8 @@ from ledger.intake.transcript import Format
 def _looks_like(_name: str, head: bytes) -> bool:
     for value in first_objects(head):
         if value.get("type") == "session" and isinstance(value.get("id"), str):
+            if "createdAt" in value:
+                return False  # DeepSeek Harness heads its logs like this
             return "cwd" in value or "version" in value or "timestamp" in value
         if value.get("type") not in ENTRY_TYPES:
             return False
