@@ -52,6 +52,27 @@ class Findings:
         self.problems.append(Problem(code, line, text, lost))
 
 
+class HasFindings:
+    """What a transcript says of its reading: whole once all is read."""
+
+    findings: Findings
+
+    @property
+    def lines(self) -> int:
+        """Records that it holds."""
+        return self.findings.lines
+
+    @property
+    def repaired(self) -> int:
+        """Records that were put right."""
+        return self.findings.repaired
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was not as it should be, in the order it was met."""
+        return self.findings.problems
+
+
 def records(lines: Iterable[Line], findings: Findings) -> Iterator[Found]:
     """The records in lines of JSON, in file order. A last line without its end that is no record (yet) is
     said, and not given: a longer version of the file may complete it."""

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from ledger.errors import NotASession
-from ledger.intake.found import Findings, Found
+from ledger.intake.found import Findings, Found, HasFindings
 from ledger.intake.identity import kept_id
-from ledger.intake.problems import Problem
 from ledger.intake.scribe import Scribe
 from ledger.recorded import EncodedEvent
 
@@ -21,7 +20,7 @@ class Mapper(Protocol):
         """There are no more records in the file as it stands. It may still grow: only what its end proves."""
 
 
-class Linear:
+class Linear(HasFindings):
     """One file, one conversation. A conversation's id is the session's, or `name`.
 
     `read` gives the records, noting in the findings what is wrong with them; `begin` makes the mapper.
@@ -43,23 +42,11 @@ class Linear:
         self.id = kept_id(session)
         self.conversation_id = self.current = str(name or self.id)
         self.version = version
-        self._findings = Findings()
+        self.findings = Findings()
         self._format = source_format
         self._file = file
         self._read = read
         self._begin = begin
-
-    @property
-    def lines(self) -> int:
-        return self._findings.lines
-
-    @property
-    def repaired(self) -> int:
-        return self._findings.repaired
-
-    @property
-    def problems(self) -> list[Problem]:
-        return self._findings.problems
 
     def streams(self) -> "Iterator[Linear]":
         """The one conversation."""
@@ -71,10 +58,10 @@ class Linear:
         head: int | None = None,  # noqa: ARG002
     ) -> Iterator[EncodedEvent]:
         """Its events, in order."""
-        self._findings = Findings()
+        self.findings = Findings()
         scribe = Scribe(self._format, self.id, self._file, self.conversation_id)
         mapper = self._begin(scribe)
-        for found in self._read(self._findings):
+        for found in self._read(self.findings):
             if found.value is None:
                 scribe.damaged(found)
             else:

@@ -14,11 +14,10 @@ from collections.abc import Iterator, Mapping
 from ledger.admission import admit
 from ledger.errors import BadInput, NotASession
 from ledger.events import Json, JsonObject, json_bytes
-from ledger.intake.found import Findings, Found, records
+from ledger.intake.found import Findings, Found, HasFindings, records
 from ledger.intake.identity import made_id
 from ledger.intake.linear import first_records
 from ledger.intake.mending import as_text
-from ledger.intake.problems import Problem
 from ledger.intake.sniffing import first_objects
 from ledger.intake.transcript import ConversationStream, Format, Source
 from ledger.recorded import EncodedEvent
@@ -41,7 +40,7 @@ def closing(conversation_id: str, events: int, digest: str) -> JsonObject:
     return {"turnledger_end": conversation_id, "events": events, "sha256": digest}
 
 
-class OwnTranscript:
+class OwnTranscript(HasFindings):
     """The conversations of one export."""
 
     version: int | str | None = VERSION
@@ -49,33 +48,21 @@ class OwnTranscript:
     def __init__(self, source: Source, name: str | None) -> None:
         self._source = source
         self._name = name
-        self._findings = Findings()
+        self.findings = Findings()
         self._ahead: Found | None = None
         self.id = self.current = name or ""
 
-    @property
-    def lines(self) -> int:
-        return self._findings.lines
-
-    @property
-    def repaired(self) -> int:
-        return self._findings.repaired
-
-    @property
-    def problems(self) -> list[Problem]:
-        return self._findings.problems
-
     def streams(self) -> Iterator[ConversationStream]:
         """The conversations in their order; each must be read to its end before the next."""
-        self._findings = Findings()
-        found = records(self._source.lines(), self._findings)
+        self.findings = Findings()
+        found = records(self._source.lines(), self.findings)
         self._ahead = next(found, None)
         first = True
         while self._ahead is not None:
             head = self._ahead.value or {}
             if "turnledger" not in head:
                 text = "stands before any conversation; left out"
-                self._findings.problem("no_conversation", self._ahead.line, text, lost=True)
+                self.findings.problem("no_conversation", self._ahead.line, text, lost=True)
                 self._ahead = next(found, None)
                 continue
             stream = _Stream(self, found, head, self._name if first else None, self._ahead.line)
@@ -111,7 +98,7 @@ class _Stream:
         if self._read:
             return
         self._read = True
-        findings, digest, count = self._transcript._findings, hashlib.sha256(), 0
+        findings, digest, count = self._transcript.findings, hashlib.sha256(), 0
         for one in self._found:
             value = one.value
             if value is not None and "turnledger_end" in value:

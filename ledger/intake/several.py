@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ledger.errors import ManySessions
-from ledger.intake.found import Findings
+from ledger.intake.found import Findings, HasFindings
 from ledger.intake.identity import kept_id
-from ledger.intake.problems import Problem
 from ledger.intake.scribe import Scribe
 from ledger.recorded import EncodedEvent
 
@@ -52,7 +51,7 @@ class Writer(Protocol):
         """Yields when a record is done: what it gave is taken from the scribe then."""
 
 
-class Several:
+class Several(HasFindings):
     """The sessions of one source, each a conversation named as the session; with `name` the only one has that
     name.
 
@@ -82,18 +81,6 @@ class Several:
         self._name = name
         self._begin = begin
 
-    @property
-    def lines(self) -> int:
-        return self.findings.lines
-
-    @property
-    def repaired(self) -> int:
-        return self.findings.repaired
-
-    @property
-    def problems(self) -> list[Problem]:
-        return self.findings.problems
-
     def streams(self) -> "Iterator[_One]":
         """Its conversations."""
         for session in self._sessions:
@@ -121,7 +108,7 @@ class _One:
         self._file = file
         self._session = session
         self._write = write
-        self._findings = findings
+        self.findings = findings
 
     def events(
         self, stored: Mapping[str, int] | None = None, head: int | None = None
@@ -130,7 +117,7 @@ class _One:
         gone = set(stored or ())
         places = Places(stored or {}, head or 0)
         scribe = Scribe(self._format, self._session, self._file, self.conversation_id)
-        for _ in self._write(scribe, places, self._findings):
+        for _ in self._write(scribe, places, self.findings):
             for event in scribe.encoded():
                 gone.discard(event.id)
                 places.take(event.id)
@@ -141,4 +128,4 @@ class _One:
                 f"{len(gone):,} events of {self.conversation_id} that were taken in before come from records "
                 "that are no longer there; they stay in the ledger"
             )
-            self._findings.problem("records_gone", None, text)
+            self.findings.problem("records_gone", None, text)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 from claude_agent_sdk import fold_session_summary
 
-from ledger.errors import TurnledgerError, VersionConflict
+from ledger.errors import TurnledgerError
 from ledger.events import MAX_BATCH, JsonObject
 from ledger.intake.claude_code.mirror import (
     Key,
@@ -41,8 +40,8 @@ from ledger.intake.claude_code.mirror import (
 from ledger.store import Head, Ledger
 from ledger.store.ledger import made_id
 from ledger.turns import LiveStamps
-from ledger.turns.encoding import encoded
 from turnledger.importing.storing import import_file
+from turnledger.runtimes.appending import append_as_it_stands
 
 if TYPE_CHECKING:
     from claude_agent_sdk.types import (
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
         SessionSummaryEntry,
     )
 
-_ATTEMPTS = 8
 _ENTRIES = MAX_BATCH // 20  # of one append: a long entry is several events
 
 
@@ -136,21 +134,13 @@ class LedgerSessionStore:
         return events
 
     def _write(self, key: Key, events: Callable[[Standing], list[JsonObject]]) -> None:
-        """Append what `events` makes of how the mirror stands; again where another writer was there first."""
-        for attempt in range(_ATTEMPTS):
+        """Append what `events` makes of how the mirror stands."""
+
+        def made() -> tuple[int, list[JsonObject]]:
             head = self._ledger.head(key.conversation_id)
-            made = events(self._standing(head, key))
-            if not made:
-                return
-            version = 0 if head is None else head.version
-            try:
-                self._ledger.append_encoded(key.conversation_id, [encoded(one) for one in made], version)
-            except VersionConflict:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                time.sleep(0.01 * 2**attempt)
-                continue
-            return
+            return (0 if head is None else head.version), events(self._standing(head, key))
+
+        append_as_it_stands(self._ledger, key.conversation_id, made)
 
     def _standing(self, head: Head | None, key: Key) -> Standing:
         if head is None:

@@ -12,26 +12,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 from ledger.admission import check_id
-from ledger.errors import VersionConflict
 from ledger.events import Json, JsonObject
 from ledger.intake.mending import plain_json
 from ledger.intake.openai_agents.session import SessionState
 from ledger.store import Ledger
 from ledger.store.ledger import made_id
 from ledger.turns import LiveStamps
-from ledger.turns.encoding import encoded
+from turnledger.runtimes.appending import append_as_it_stands
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
     from agents.memory import SessionSettings
-
-_ATTEMPTS = 8
 
 
 class LedgerSession:
@@ -138,22 +134,13 @@ class LedgerSession:
 
     def _append(self, events: Callable[[], list[JsonObject]]) -> None:
         """Append what `events` makes of the state as it stands; again where another writer was there first."""
-        for attempt in range(_ATTEMPTS):
+
+        def made() -> tuple[int, list[JsonObject]]:
             self._catch_up()
-            made = events()
-            if not made:
-                return
-            try:
-                self._ledger.append_encoded(
-                    self.session_id, [encoded(event) for event in made], expected_version=self._version
-                )
-            except VersionConflict:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                time.sleep(0.01 * 2**attempt)
-                continue
+            return self._version, events()
+
+        if append_as_it_stands(self._ledger, self.session_id, made):
             self._catch_up()
-            return
 
 
 def _now() -> str:

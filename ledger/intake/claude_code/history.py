@@ -16,10 +16,9 @@ from ledger.intake.claude_code.agents import Agent, Agents
 from ledger.intake.claude_code.blocks import FORMAT
 from ledger.intake.claude_code.branches import Branches
 from ledger.intake.claude_code.session_file import SessionFile
-from ledger.intake.found import Findings, Found, records
+from ledger.intake.found import Findings, Found, HasFindings, records
 from ledger.intake.identity import kept_id
 from ledger.intake.mending import NotARecord, as_text, read_record
-from ledger.intake.problems import Problem
 from ledger.intake.scribe import Scribe
 from ledger.intake.transcript import Source
 from ledger.recorded import EncodedEvent
@@ -27,7 +26,7 @@ from ledger.recorded import EncodedEvent
 _MESSAGE, _REPEATED = 1, 2
 
 
-class History:
+class History(HasFindings):
     """The conversations of one session file. The main one is named as the session (or `name`), a branch
     `{that name}~{uuid}` by the record that it begins with.
 
@@ -46,18 +45,6 @@ class History:
         self.branches = Branches()
         self.agents = Agents(source, session) if agent is None else None
         self.known: dict[int, Conversation] = {}
-
-    @property
-    def lines(self) -> int:
-        return self.findings.lines
-
-    @property
-    def repaired(self) -> int:
-        return self.findings.repaired
-
-    @property
-    def problems(self) -> list[Problem]:
-        return self.findings.problems
 
     @property
     def current(self) -> str:
