@@ -14,6 +14,7 @@ from projections.conversation import rows
 from tests.conformance import needs_shared
 from tests.corpus.streams.test_runtime_streams import whole
 from tests.imports import FIXTURES, Taken, take_bytes, take_file
+from tests.streams import take
 
 SIGNED = {"anthropic": {"signature": "c2ln"}}
 
@@ -147,6 +148,19 @@ def test_a_history_shows_what_its_stream_showed() -> None:
     assert [(one[1], one[2], one[5]) for one in shown(imported.whole())[: len(first)]] == [
         (one[1], one[2], one[5]) for one in first
     ]
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["fix", "abort", "maxtok"])
+def test_stored_messages_show_what_their_stream_showed(name: str) -> None:
+    """All but how it ended, which the messages do not hold."""
+    streamed = take("ai-sdk", (FIXTURES / f"ai-sdk/v7.0.173-ui-stream-{name}.sse").read_bytes())
+    imported = take_file(FIXTURES / f"ai-sdk/v7.0.173-ui-messages-{name}.json")
+    said_by_stream, said_by_file = (
+        [(*one[:4], one[5], one[7]) for one in shown(records)]
+        for records in (streamed.records, imported.whole())
+    )
+    assert said_by_file == said_by_stream
 
 
 @needs_shared
