@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +16,10 @@ sdk = pytest.importorskip("claude_agent_sdk")
 from claude_agent_sdk.testing import run_session_store_conformance  # noqa: E402
 
 from ledger import Ledger  # noqa: E402
+from projections import view  # noqa: E402
 from replay.audit import verify  # noqa: E402
+from tests.conformance import SHARED, needs_shared  # noqa: E402
+from turnledger.importing.storing import import_file  # noqa: E402
 from turnledger.runtimes.claude_agent_sdk import LedgerSessionStore  # noqa: E402
 
 KEY: Any = {"project_key": "-home-dev-app", "session_id": "7d0f6c1e-0000-4000-8000-000000000001"}
@@ -119,3 +125,41 @@ def test_writers_beside_each_other_lose_nothing(engine_url: str) -> None:
 
         stored = asyncio.run(run())
         assert sorted(one["n"] for one in stored) == [10 * n + at for n in range(4) for at in range(5)]
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["v2.1.332-edit-resume-compact", "v2.1.332-async-subagent"])
+def test_a_mirrored_session_is_the_conversation_that_its_file_gives(
+    ledger: Ledger, tmp_path: Path, name: str
+) -> None:
+    folder = SHARED / "fixtures" / "claude-code"
+    entries = [json.loads(line) for line in (folder / f"{name}.jsonl").read_bytes().splitlines()]
+    session = next(one["sessionId"] for one in entries if one.get("sessionId"))
+    key: Any = {"project_key": "p", "session_id": session}
+
+    async def mirror() -> LedgerSessionStore:
+        store = LedgerSessionStore(ledger)
+        for path in sorted((folder / name).rglob("*.jsonl")):
+            below = str(path.relative_to(folder / name).with_suffix(""))
+            lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+            await store.append({**key, "subpath": below}, lines)
+        for at in range(0, len(entries), 7):
+            await store.append(key, entries[at : at + 7])
+        return store
+
+    store = asyncio.run(mirror())
+    assert store.failures == {}
+    with Ledger.open(f"sqlite:///{tmp_path / 'other.db'}") as other:
+        file = tmp_path / f"{session}.jsonl"
+        file.write_bytes((folder / f"{name}.jsonl").read_bytes())
+        if (folder / name).is_dir():
+            shutil.copytree(folder / name, tmp_path / session)
+        import_file(other, "claude-code", file, None, False, lambda _: None)
+        for one in other.conversations():
+            kept = [_without_ids(row) for row in view(ledger, one.conversation_id).rows]
+            assert kept == [_without_ids(row) for row in view(other, one.conversation_id).rows]
+
+
+def _without_ids(row: Any) -> Any:
+    """A row without its versions: a lane that was taken in before its call was known stands elsewhere."""
+    return {name: value for name, value in row.items() if name not in ("versions", "id")}
