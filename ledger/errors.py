@@ -11,6 +11,7 @@ TurnledgerError
 │   ├── IntegerTooLong            over 4,300 digits
 │   ├── BatchTooLarge             over 10,000 events
 │   ├── NotASession               a file that is not of the runtime it was given as
+│   ├── ManySessions              a name for one conversation, given for a source of several
 │   └── UnknownTarget             no such provider to render for
 ├── Conflict                      the store holds something else than the caller thought
 │   ├── VersionConflict           expected version and actual one differ

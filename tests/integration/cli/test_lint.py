@@ -114,3 +114,32 @@ def test_a_dialect() -> None:
         answer = CliRunner().invoke(main, options, input=json.dumps(request))
         assert answer.exit_code == code
         assert ("O22 at messages.1" in answer.output) == (code == 3)
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+ELSEWHERE: list[tuple[str, dict[str, Any], str]] = [
+    ("ai-sdk", {"messages": [{"role": "user", "content": [{"type": "text", "text": "q"}]},
+     {"role": "assistant", "content": [
+         {"type": "tool-call", "toolCallId": "c", "toolName": "ls", "input": {}}]},
+     {"role": "user", "content": [{"type": "text", "text": "r"}]}]}, "V1"),
+    ("bedrock", {"modelId": "anthropic.claude-sonnet-4-5-v1:0", "messages": [
+     {"role": "user", "content": [{"text": " "}]}]}, "B5"),
+    ("gemini", {"contents": [{"role": "user", "parts": []}]}, "G5"),
+    ("mistral", {"model": "m", "messages": [{"role": "user", "content": "q"},
+     {"role": "assistant", "content": "", "tool_calls": [CALL]},
+     {"role": "tool", "tool_call_id": "c1", "content": "x"}]}, "M1"),
+    ("openai-chat", {"model": "m", "messages": [{"role": "tool", "tool_call_id": "c1", "content": "x"}]}, "O2"),
+    ("openai-responses", {"model": "m", "input": [
+     {"type": "function_call_output", "call_id": "c1", "output": "x"}]}, "R2"),
+    ("pydantic-ai", {"messages": [{"kind": "request", "parts": [
+     {"part_kind": "tool-return", "tool_name": "ls", "tool_call_id": "c1", "content": "x"}]}]}, "P2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "request_body", "rule"), ELSEWHERE, ids=[one[0] for one in ELSEWHERE])
+def test_every_target_names_a_bad_request(target: str, request_body: dict[str, Any], rule: str) -> None:
+    answer = CliRunner().invoke(main, ["lint", "-", "--to", target, "--json"], input=json.dumps(request_body))
+    assert answer.exit_code == 3, answer.output
+    found = json.loads(answer.stdout)["violations"]
+    assert rule in [one["rule"] for one in found], found
+    assert all(one["where"] and one["mend"] for one in found)
