@@ -4,6 +4,7 @@ import hashlib
 
 from ledger.admission import check_id
 from ledger.errors import InvalidEvent
+from ledger.events import MAX_ID_LENGTH
 from ledger.intake.mending import Mended
 
 
@@ -24,6 +25,6 @@ def is_id(value: object, *, may_be_empty: bool = False) -> bool:
 
 def kept_id(value: str, *, may_be_empty: bool = False) -> str:
     """`value` where it can stand as an id, else `sha256:` + 32 hex digits of its digest, marked as mended."""
-    if is_id(value, may_be_empty=may_be_empty):
-        return value
+    if (value.isprintable() and 0 < len(value) <= MAX_ID_LENGTH) or is_id(value, may_be_empty=may_be_empty):
+        return value  # (the common case first: what is printable has no controls and no surrogates)
     return Mended(f"sha256:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}")

@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from pydantic_core import from_json, to_json
+
 from ledger.events import MAX_EVENT_BYTES, MAX_INT_DIGITS, Json, JsonObject, json_bytes
 
 MAX_RECORD_DEPTH = 190
@@ -33,6 +35,28 @@ def read_record(raw: bytes) -> tuple[Json, bool]:
 
     Raises `NotARecord` when the bytes are not JSON or nest too deep to be read at all.
     """
+    try:
+        # Reads what is sound as `json` does, in half the time. It refuses what is to be mended, but for numbers
+        # that are too large.
+        value: Json = from_json(raw, allow_inf_nan=False)
+    except ValueError:
+        return _read_with_marks(raw)
+    containers: list[list[Json]] = [[value]]
+    for container in containers:
+        for item in container:
+            kind = type(item)
+            if kind is dict:
+                containers.append(item.values())  # type: ignore[arg-type, union-attr]
+            elif kind is list:
+                containers.append(item)  # type: ignore[arg-type]
+            elif kind is float and math.isinf(item):  # type: ignore[arg-type]
+                return _read_with_marks(raw)
+    if len(containers) > MAX_RECORD_DEPTH and deeper(value, MAX_RECORD_DEPTH):
+        return _cut(value, MAX_RECORD_DEPTH), True
+    return value, False
+
+
+def _read_with_marks(raw: bytes) -> tuple[Json, bool]:
     mended = False
     try:
         text = raw.decode()
@@ -133,6 +157,34 @@ def collect(event: JsonObject) -> JsonObject:
         listed = plain.get("normalized")
         plain["normalized"] = [*(listed if isinstance(listed, list) else ()), *paths]
     return plain
+
+
+def collected(event: JsonObject) -> tuple[JsonObject, bytes]:
+    """The event as `collect` gives it, and its `json_bytes`."""
+    if _is_plain(event):
+        try:
+            return event, to_json(event)
+        except ValueError:  # half of a surrogate pair
+            pass
+    plain = collect(event)
+    return plain, json_bytes(plain)
+
+
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
+def _is_plain(event: JsonObject) -> bool:
+    """Whether nothing in it is marked, or a number with a fraction: those are spelled in more than one way."""
+    containers: list[list[Json] | JsonObject] = [event]
+    for container in containers:
+        for item in container if type(container) is list else container.values():  # type: ignore[union-attr]
+            kind = type(item)
+            if kind in _PLAIN:
+                continue
+            if kind is not dict and kind is not list:
+                return False
+            containers.append(item)  # type: ignore[arg-type]
+    return True
 
 
 _UNMARKED = frozenset({str, int, float, bool, type(None)})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from ledger.events import MAX_EVENT_BYTES, Json, JsonObject, json_bytes
 from ledger.intake.found import Found
 from ledger.intake.identity import made_id
-from ledger.intake.mending import collect, within_size
+from ledger.intake.mending import collect, collected, within_size
 from ledger.intake.times import time_of
 from ledger.recorded import EncodedEvent
 from ledger.turns import Recording
@@ -134,18 +134,19 @@ def encoded_event(event: JsonObject, length: int, oversize: Callable[[JsonObject
     `length` are the bytes of the record that it was made from: one of a large record loses what does not fit.
     Where that was not enough `oversize` gives the event to keep instead.
     """
-    plain = collect(event)
+    plain, body = collected(event)
     if length > MAX_EVENT_BYTES // 4:  # what is smaller stays within the limit
         plain = within_size(plain)
         if len(json_bytes(plain)) > MAX_EVENT_BYTES:  # in fields that are never that large
             plain = within_size(collect(oversize(plain)))
+        body = json_bytes(plain)
     turn, step = plain.get("turn_id"), plain.get("step_id")
     return EncodedEvent(
         str(plain["id"]),
         str(plain["type"]),
         turn if isinstance(turn, str) else None,
         step if isinstance(step, str) else None,
-        json_bytes(plain),
+        body,
     )
 
 

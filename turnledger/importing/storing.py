@@ -1,18 +1,20 @@
 """A transcript's conversations into the ledger: only what is new, in batches, again and again."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ledger.errors import DatabaseError, RecordedElsewhere, TurnledgerError, VersionConflict
+from ledger.errors import DatabaseError, IdConflict, RecordedElsewhere, TurnledgerError, VersionConflict
 from ledger.events import JsonObject
 from ledger.intake.transcript import ConversationStream, Format
 from ledger.recorded import EncodedEvent, RecordedEvent
-from ledger.store import Ledger
+from ledger.store import Appended, Ledger
 from turnledger.importing.files import OpenFile, opened
 from turnledger.importing.formats import format_of
+from turnledger.importing.others import problems_of
 from turnledger.importing.reports import ConversationReport, FileReport
 
-BATCH_EVENTS = 1_000
+BATCH_EVENTS = 4_000
+"""Few and large: every batch writes the pages of the index of ids anew, since ids of hashes lie all over it."""
 BATCH_BYTES = 8 * 1024 * 1024
 ATTEMPTS = 5
 
@@ -65,7 +67,7 @@ def _take(
             _store(ledger, chosen, transcript.id, stream, dry, one)
     finally:
         report.version, report.lines = transcript.version, transcript.lines
-        report.repaired, report.problems = transcript.repaired, transcript.problems
+        report.repaired, report.problems = transcript.repaired, [*transcript.problems, *problems_of(file)]
     for one in report.conversations:
         one.current = one.conversation_id == transcript.current
 
@@ -97,11 +99,25 @@ def _store(
             one.known += known
             one.new += len(batch) - known
             continue
-        done = ledger.append_encoded(stream.conversation_id, batch, version, known="skip")
+        done = _append(ledger, stream.conversation_id, batch, version, stored)
         version = version if done.last_version is None else done.last_version
-        one.known += done.known
+        known = len(batch) if done.replayed else done.known
+        one.known += known
         one.differing += done.differing
-        one.new += len(batch) - done.known
+        one.new += len(batch) - known
+
+
+def _append(
+    ledger: Ledger, conversation_id: str, batch: list[EncodedEvent], version: int, stored: Mapping[str, int]
+) -> Appended:
+    """Store what is new of a batch. Only where an id is known, or comes twice, is every one looked up: a file
+    that is taken in for the first time has none."""
+    if not any(event.id in stored for event in batch):
+        try:
+            return ledger.append_encoded(conversation_id, batch, version)
+        except IdConflict:
+            pass
+    return ledger.append_encoded(conversation_id, batch, version, known="skip")
 
 
 def _same_beginning(events: Iterator[EncodedEvent], first: str, conversation_id: str) -> Iterator[EncodedEvent]:
@@ -111,7 +127,7 @@ def _same_beginning(events: Iterator[EncodedEvent], first: str, conversation_id:
     """
     for number, event in enumerate(events):
         if not number and event.id != first:
-            problem = "another conversation has that name; `--conversation` gives it another one"
+            problem = "another conversation has that name; `--as` gives it another one"
             raise RecordedElsewhere(conversation_id=conversation_id, problem=problem)
         yield event
 

@@ -6,9 +6,19 @@ import hashlib
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ledger.events import MAX_DEPTH, JsonObject
-from ledger.intake.mending import NotARecord, collect, read_record, within_size
+from ledger.events import MAX_DEPTH, Json, JsonObject, json_bytes
+from ledger.intake.mending import Mended, NotARecord, collect, collected, read_record, within_size
+
+_TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)  # halves of surrogate pairs too
+_LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXTS
+_VALUES: st.SearchStrategy[Json] = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
 
 
 def mended(raw: bytes) -> JsonObject:
@@ -44,6 +54,45 @@ def test_what_needs_no_mending_is_not_touched() -> None:
     assert isinstance(value, dict)
     assert collect(value) is value
     assert value == json.loads(raw)
+
+
+@given(_VALUES, st.booleans(), st.sampled_from([None, 1]))
+def test_a_record_is_read_as_the_json_module_reads_it(
+    value: Json, ascii_only: bool, indent: int | None
+) -> None:
+    raw = json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode("utf-8", "surrogatepass")
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return  # mended
+    read, changed = read_record(raw)
+    assert not changed
+    assert repr(read) == repr(json.loads(raw))  # types, the order of keys, and every digit
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"-0", b"1E5", b"1e-400", b"0.1000000000000000055511151231257827", b'{"a":1,"b":2,"a":3}', b" [ ]\r\n"],
+)
+def test_what_can_be_written_in_several_ways_is_read_as_the_json_module_reads_it(raw: bytes) -> None:
+    assert repr(read_record(raw)[0]) == repr(json.loads(raw))
+
+
+def test_a_number_too_large_is_found_wherever_it_stands() -> None:
+    assert mended(b'{"a":[{"b":[0.5,-1e999]}],"c":1e308}') == {
+        "a": [{"b": [0.5, "-1e999"]}],
+        "c": 1e308,
+        "normalized": ["a[0].b[1]"],
+    }
+
+
+@given(st.dictionaries(_TEXTS, _VALUES | _TEXTS.map(Mended) | st.lists(_TEXTS.map(Mended), max_size=2)))
+def test_an_event_is_written_as_it_is_everywhere(event: JsonObject) -> None:
+    plain, body = collected(event)
+    assert plain == collect(event)
+    assert body == json_bytes(plain)
+    assert json.loads(body) == plain
+    assert not any(type(item) is Mended for item in plain.values())
 
 
 def test_deep_nesting_becomes_text() -> None:
