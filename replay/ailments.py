@@ -143,6 +143,7 @@ BY_CODE: dict[str, Ailment] = {
     "records_gone": _GONE,
     "changed_export": _CHAIN,
     "cut_export": _TORN,
+    "torn_frame": _TORN,
     "no_conversation": _UNREADABLE,
     "bad_event": _UNREADABLE,
     "tool_id_mismatch": _SAME_ID,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import ijson
 
 from ledger.events import Json, JsonObject, json_bytes
-from ledger.intake.lines import Line
+from ledger.intake.lines import MAX_LINE_BYTES, Line
 from ledger.intake.mending import NotARecord, as_text, read_record
 from ledger.intake.problems import Problem
 
@@ -221,11 +221,13 @@ def _end_of_record(text: str, start: int) -> int | None:
 
 
 class _Reading:
-    """Chunks as a file that `ijson` reads."""
+    """Chunks as a file that `ijson` reads. Raises `ValueError` where one text goes on for more than a line may
+    hold: a parser holds it, and looks at all of it again with every chunk."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._held = b""
+        self._text = 0  # bytes since the last quotation mark
 
     def read(self, size: int = -1) -> bytes:
         if size == 0:
@@ -235,6 +237,10 @@ class _Reading:
             if chunk is None:
                 return b""
             self._held = chunk
+            quoted = chunk.rfind(b'"')
+            self._text = self._text + len(chunk) if quoted < 0 else len(chunk) - quoted - 1
+            if self._text > MAX_LINE_BYTES:
+                raise ValueError(f"a text of more than {MAX_LINE_BYTES:,} bytes, too long to be read")
         if size < 0:
             size = len(self._held)
         given, self._held = self._held[:size], self._held[size:]

@@ -86,8 +86,9 @@ def first_records(
         if findings.lines >= upto:
             break
     if not whole:
-        why = (
-            "it is empty" if not findings.lines else f"no JSON object among the first {findings.lines} records"
-        )
+        if findings.lines:
+            why = f"no JSON object among the first {findings.lines} records"
+        else:
+            why = "its beginning is no JSON of that kind" if findings.problems else "no message is in it"
         raise NotASession(file=file, runtime=runtime, problem=why)
     return whole

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ledger.events import Json
-from turnledger.cli.front import Failure, Front, emit, json_option, printable, say
+from turnledger.cli.front import Failure, Front, emit, json_option, placed, printable, say
 from turnledger.importing.examining import Examination, examine, examine_ledger, is_ledger
 from turnledger.importing.files import Missing, session_files
 from turnledger.importing.formats import AUTO, FORMATS, suffixes
@@ -43,8 +43,7 @@ def doctor(front: Front, paths: tuple[str, ...], source_format: str, as_json: bo
             _show(one)
     failed = [one for one in found if one.failure is not None]
     for one in failed:
-        said = one.failure or ""
-        say(said if said.startswith(one.file) else f"{one.file}: {said}")
+        say(placed(one.file, one.failure or ""))
     damaged = sum(bool(one.symptoms) for one in found)
     if damaged:
         raise Failure(f"{damaged} of {len(found)} files {'is' if damaged == 1 else 'are'} damaged", exit_code=3)
@@ -57,7 +56,7 @@ def _examined(front: Front, path: Path | Missing, source_format: str) -> Examina
         return Examination(path.path, failure=path.problem)
     if source_format == AUTO and is_ledger(path):
         with replace(front, database=f"sqlite:///{path.absolute()}").ledger() as ledger:
-            return examine_ledger(ledger, path.name)
+            return examine_ledger(ledger, str(path))
     return examine(path, source_format)
 
 

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
 import click
@@ -117,6 +118,15 @@ def printable(text: str) -> str:
 def say(message: str) -> None:
     """Print one line of progress or warning on stderr."""
     click.echo(printable(message), err=True)
+
+
+def placed(path: str, failure: str) -> str:
+    """Why a file could not be read, with its path where the sentence begins with its name."""
+    name = Path(path).name
+    for known in (name, Path(name).stem):  # what was compressed is named as it was before
+        if failure.startswith(f"{known} "):
+            return f"{path}{failure[len(known) :]}"
+    return f"{path}: {failure}"
 
 
 def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> None:

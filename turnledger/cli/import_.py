@@ -15,7 +15,7 @@ from ledger.errors import DatabaseMissing
 from ledger.events import Json
 from ledger.intake.identity import is_id
 from ledger.store import Ledger
-from turnledger.cli.front import Failure, Front, emit, json_option, say, table
+from turnledger.cli.front import Failure, Front, emit, json_option, placed, say, table
 from turnledger.importing.files import STDIN, Missing, session_files
 from turnledger.importing.formats import AUTO, FORMATS, part_of, suffixes
 from turnledger.importing.reports import FileReport, totals
@@ -80,6 +80,7 @@ def import_(
             else:
                 bar.update(bar.task_ids[0], file=file.name)
                 report = import_file(ledger, source_format, file, name, dry, progress)
+                report.file = str(file)
             reports.append(report)
             _say_problems(report)
     if as_json:
@@ -102,7 +103,11 @@ def _watch(front: Front, source_format: str, paths: tuple[str, ...], every: floa
     with front.ledger(create=True) as ledger, interrupted() as stop:
         while not stop.is_set():
             for file in watched.changed():
+                if isinstance(file, Missing):
+                    say(f"{file.path}: {file.problem}; looked at again until it can be read")
+                    continue
                 report = import_file(ledger, source_format, file, None, False, lambda _size: None)
+                report.file = str(file)
                 problems = (report.failure, *report.problems)
                 if said.get(file) != problems:
                     said[file] = problems
@@ -111,7 +116,7 @@ def _watch(front: Front, source_format: str, paths: tuple[str, ...], every: floa
                     if one.new and as_json:
                         emit({"file": str(file), **one.as_json()})
                     elif one.new:
-                        click.echo(f"{one.conversation_id}: {one.new} new, {one.known} known  ({file.name})")
+                        click.echo(f"{one.conversation_id}: {one.new} new, {one.known} known  ({file})")
             sys.stdout.flush()
             stop.wait(every)
 
@@ -164,8 +169,7 @@ def _size(file: Path | Missing) -> int:
 
 def _say_problems(report: FileReport) -> None:
     if report.failure is not None:
-        said = report.failure
-        say(said if said.startswith(report.file) else f"{report.file}: {said}")
+        say(placed(report.file, report.failure))
     for problem in report.problems[:_SHOWN]:
         say(f"{report.file}: {problem}")
     if (more := len(report.problems) - _SHOWN) > 0:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ledger.errors import NotASession, TurnledgerError
+from ledger.errors import TurnledgerError
 from ledger.events import JsonObject, decode
-from ledger.intake.sniffing import is_sqlite
 from ledger.recorded import EncodedEvent, RecordedEvent
 from ledger.store import Ledger
 from replay import Options
@@ -15,6 +14,7 @@ from replay.audit import verify
 from replay.plan import plan
 from turnledger.importing.files import opened
 from turnledger.importing.formats import format_of
+from turnledger.importing.others import OWN_TABLES, problems_of, tables_of
 
 OWN = "turnledger database"
 
@@ -62,7 +62,7 @@ class Examination:
 
 def examine(path: Path, source_format: str) -> Examination:
     """Look a file over as an importer of its format would; holds one conversation at a time."""
-    found = Examination(path.name)
+    found = Examination(str(path))
     try:
         with opened(path) as file:
             chosen = format_of(source_format, file)
@@ -79,7 +79,8 @@ def examine(path: Path, source_format: str) -> Examination:
                     found.symptoms += _of_conversation(records, stream.source_version)
             finally:
                 found.version, found.lines = transcript.version, transcript.lines
-                found.symptoms[:0] = [of_problem(problem) for problem in transcript.problems]
+                problems = [*transcript.problems, *problems_of(file)]
+                found.symptoms[:0] = [of_problem(problem) for problem in problems]
     except OSError as error:
         found.failure = error.strerror or str(error)
     except TurnledgerError as error:
@@ -103,7 +104,8 @@ def examine_ledger(ledger: Ledger, name: str) -> Examination:
             found.symptoms.append(of_chain(error.message, conversation.conversation_id, None))
             continue
         found.events += len(records)
-        found.symptoms += _of_conversation(records, conversation.first_version - 1, _LIVE)
+        symptoms = _of_conversation(records, conversation.first_version - 1, _LIVE)
+        found.symptoms += [one._replace(line=None) for one in symptoms]  # the line is one of another file
     return found
 
 
@@ -111,12 +113,9 @@ def is_ledger(path: Path) -> bool:
     """Whether a file is a ledger's SQLite database; False for what cannot be read."""
     try:
         with opened(path) as file:
-            if not is_sqlite(file.fetch(0, 16)):
-                return False
-            tables = {row["name"] for row in file.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except (OSError, NotASession):
+            return tables_of(file) >= OWN_TABLES
+    except OSError:
         return False
-    return tables >= {"ledger", "book", "conversation", "event", "batch"}
 
 
 def _records(encoded: Iterable[EncodedEvent], version: int) -> Iterator[RecordedEvent]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from zstandard import ZstdDecompressor, ZstdError
 
@@ -25,13 +25,10 @@ SPOOLED = 32 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
 """Bytes of a file's beginning that tell what it is."""
 
+_PACKED = 4 * 1024
+"""Bytes that are unpacked at once: little, since they may become tens of thousands of times as many."""
+
 STDIN = Path("-")
-
-
-class SupportsRead(Protocol):
-    """What bytes are read from."""
-
-    def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -44,14 +41,18 @@ class Missing:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """An open file of `size` bytes, as a `ledger.intake.transcript.Source`: what is appended to it later is not
-    read. `progress` is told of bytes as they are read; `path` is None for what has no folder."""
+    """An open file of `size` bytes, as a `ledger.intake.transcript.Source`: what is appended later is not read.
+
+    `progress` is told of bytes as they are read; `path` is None for what has no folder. `torn` says why not all
+    that was compressed could be unpacked.
+    """
 
     name: str
     handle: IO[bytes]
     size: int
     path: Path | None = None
     progress: Callable[[int], None] = lambda _: None
+    torn: str | None = None
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes from the beginning."""
@@ -114,7 +115,7 @@ def session_files(
             continue
         found = [path] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
         if not found:
-            yield Missing(path, "there is no such file or folder")
+            yield Missing(path, _why_missing(path))
         for name in found:
             for file in _files(name, suffixes, part_of):
                 real = file.path if isinstance(file, Missing) else os.path.realpath(file)
@@ -145,12 +146,33 @@ def _files(name: str, suffixes: tuple[str, ...], part_of: PartOf) -> Iterator[Pa
             if file.endswith(suffixes):
                 empty = False
                 path = Path(folder, file)
+                if not _can_be_read(path):
+                    unread.append(Missing(str(path), "a pipe or a device; it is read only where it is named"))
+                    continue
                 whole = part_of(str(path), lambda path=path: _head(path))  # type: ignore[misc]
                 if whole is None or not os.path.isfile(whole):
                     yield path
     yield from unread
     if empty and not unread:
         yield Missing(name, f"no {' or '.join(suffixes)} file in this folder")
+
+
+def _why_missing(path: str) -> str:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        return error.strerror or str(error)
+    return "there is no such file or folder"
+
+
+def _can_be_read(path: Path) -> bool:
+    """False for what may keep a reader waiting for ever; opening tells what else is wrong."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return True
 
 
 def _head(path: Path) -> bytes:
@@ -168,34 +190,60 @@ def opened(path: Path, progress: Callable[[int], None] = lambda _: None) -> Iter
     Raises `OSError` for what cannot be read, naming why.
     """
     if path == STDIN:
-        with _spooled(sys.stdin.buffer, "stdin", progress) as file:
+        with _spooled(_pieces(sys.stdin.buffer), "stdin", progress) as file:
             yield file
         return
     with path.open("rb") as handle:
         state = os.fstat(handle.fileno())
-        if path.suffix == ".zst":
-            reader = ZstdDecompressor().stream_reader(handle, read_across_frames=True)
-            with _spooled(reader, path.stem, progress, path) as file:
+        if not stat.S_ISREG(state.st_mode) and not stat.S_ISFIFO(state.st_mode):
+            raise OSError(None, "not a regular file")
+        if path.suffix in (".zst", ".zstd"):
+            with _spooled(_unpacked(handle), path.stem, progress, path) as file:
                 yield file
         elif stat.S_ISREG(state.st_mode):
             yield OpenFile(path.name, handle, state.st_size, path, progress)
-        elif stat.S_ISFIFO(state.st_mode):
-            with _spooled(handle, path.name, progress) as file:
-                yield file
         else:
-            raise OSError(None, "not a regular file")
+            with _spooled(_pieces(handle), path.name, progress) as file:
+                yield file
 
 
 @contextmanager
 def _spooled(
-    stream: SupportsRead, name: str, progress: Callable[[int], None], path: Path | None = None
+    pieces: Iterable[bytes], name: str, progress: Callable[[int], None], path: Path | None = None
 ) -> Iterator[OpenFile]:
     with tempfile.SpooledTemporaryFile(SPOOLED) as kept:
         size = 0
+        torn = None
         try:
-            while chunk := stream.read(CHUNK):
-                size += kept.write(chunk)
-        except ZstdError as error:
+            for piece in pieces:
+                size += kept.write(piece)
+        except _Torn as error:
+            torn = f"{error}, after {size:,} bytes that could be unpacked"
             if not size:
-                raise OSError(None, f"not what zstd compressed: {error}") from None
-        yield OpenFile(name, kept, size, path, progress)
+                raise OSError(None, str(error)) from None
+        yield OpenFile(name, kept, size, path, progress, torn)
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    while piece := stream.read(CHUNK):
+        yield piece
+
+
+class _Torn(Exception):
+    """What was compressed ends in a frame that is cut off, or goes on with what is none."""
+
+
+def _unpacked(handle: IO[bytes]) -> Iterator[bytes]:
+    """What zstd compressed, of all frames. Raises `_Torn` after what could be unpacked."""
+    packed = handle.read(_PACKED)
+    while packed:
+        frame = ZstdDecompressor().decompressobj()
+        while not frame.eof:
+            if not packed:
+                raise _Torn("the compressed file is cut off")
+            try:
+                yield frame.decompress(packed)
+            except ZstdError as error:
+                raise _Torn(f"not what zstd compressed: {error}") from None
+            packed = frame.unused_data if frame.eof else handle.read(_PACKED)
+        packed = packed or handle.read(_PACKED)

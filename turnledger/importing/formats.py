@@ -18,6 +18,7 @@ from ledger.intake import (
 )
 from ledger.intake.transcript import Format
 from turnledger.importing.files import HEAD_BYTES, OpenFile, PartOf
+from turnledger.importing.others import other, tables_of
 
 AUTO = "auto"
 
@@ -38,6 +39,12 @@ _ALL = (
 FORMATS: dict[str, Format] = {one.name: one for one in _ALL}
 """By name. To add one: its `Format` here; `ledger.intake.transcript` says what that is."""
 
+_DATABASES = {
+    "opencode": frozenset({"session", "message", "part"}),
+    "openai-agents": frozenset({"agent_sessions", "agent_messages"}),
+}
+"""Tables by the format of the databases that have them, whatever these are called."""
+
 
 def suffixes(source_format: str) -> tuple[str, ...]:
     """How the files of a format end; of all of them for `auto`."""
@@ -57,26 +64,31 @@ def part_of(source_format: str) -> PartOf:
 
 
 def looks_like(file: OpenFile) -> list[Format]:
-    """The formats that a file looks like, in their order."""
+    """The formats that a file looks like, in their order. Raises `OSError` for a database that stays locked."""
     head = b"".join(islice(file.chunks(), 1))[:HEAD_BYTES]
-    return [one for one in FORMATS.values() if one.looks_like(file.name, head)]
+    found = [one for one in FORMATS.values() if one.looks_like(file.name, head)]
+    if found or not (tables := tables_of(file)):
+        return found
+    return [FORMATS[name] for name, own in _DATABASES.items() if tables >= own]
 
 
 def format_of(source_format: str, file: OpenFile) -> Format:
     """The format of that name; for `auto` the one that the file looks like.
 
-    Raises `NotASession` where nothing known looks like it, or where a file of another format was named.
+    Raises `NotASession` where nothing known looks like it, or where it is something else than was named, and
+    `OSError` for a database that stays locked.
     """
-    if source_format == AUTO:
-        found = looks_like(file)
-        if not found:
-            known = ", ".join(FORMATS)
-            problem = f"it looks like none of {known}; name its format if you know it"
-            raise NotASession(file=file.name, runtime="known", problem=problem)
-        return found[0]
-    named = FORMATS[source_format]
-    others = looks_like(file)
-    if others and named not in others:
-        problem = f"it looks like {' or '.join(one.name for one in others)}"
-        raise NotASession(file=file.name, runtime=named.name, problem=problem)
-    return named
+    found = looks_like(file)
+    runtime = "known" if source_format == AUTO else source_format
+    if found:
+        if source_format == AUTO:
+            return found[0]
+        if FORMATS[source_format] not in found:
+            problem = f"it looks like {' or '.join(one.name for one in found)}"
+            raise NotASession(file=file.name, runtime=runtime, problem=problem)
+    elif (said := other(file)) is not None:
+        raise NotASession(file=file.name, runtime=runtime, problem=f"it is {said}")
+    elif source_format == AUTO:
+        problem = f"it looks like none of {', '.join(FORMATS)}; name its format if you know it"
+        raise NotASession(file=file.name, runtime=runtime, problem=problem)
+    return FORMATS[source_format]

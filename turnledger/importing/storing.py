@@ -10,6 +10,7 @@ from ledger.recorded import EncodedEvent, RecordedEvent
 from ledger.store import Appended, Ledger
 from turnledger.importing.files import OpenFile, opened
 from turnledger.importing.formats import format_of
+from turnledger.importing.others import problems_of
 from turnledger.importing.reports import ConversationReport, FileReport
 
 BATCH_EVENTS = 4_000
@@ -66,7 +67,7 @@ def _take(
             _store(ledger, chosen, transcript.id, stream, dry, one)
     finally:
         report.version, report.lines = transcript.version, transcript.lines
-        report.repaired, report.problems = transcript.repaired, transcript.problems
+        report.repaired, report.problems = transcript.repaired, [*transcript.problems, *problems_of(file)]
     for one in report.conversations:
         one.current = one.conversation_id == transcript.current
 
@@ -126,7 +127,7 @@ def _same_beginning(events: Iterator[EncodedEvent], first: str, conversation_id:
     """
     for number, event in enumerate(events):
         if not number and event.id != first:
-            problem = "another conversation has that name; `--conversation` gives it another one"
+            problem = "another conversation has that name; `--as` gives it another one"
             raise RecordedElsewhere(conversation_id=conversation_id, problem=problem)
         yield event
 

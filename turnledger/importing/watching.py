@@ -23,16 +23,25 @@ class Watched:
         self._part_of = part_of
         self._suffixes = suffixes
         self._states: dict[Path, State] = {}
+        self._missing: set[Missing] = set()
 
-    def changed(self) -> Iterator[Path]:
-        """The files that are new, longer or otherwise changed since the last look."""
+    def changed(self) -> Iterator[Path | Missing]:
+        """The files that are new, longer or otherwise changed since the last look, and what cannot be looked at
+        since then."""
+        missing: set[Missing] = set()
         for file in session_files(self._paths, self._suffixes, self._part_of):
-            if isinstance(file, Missing) or file == STDIN:
+            if isinstance(file, Missing):
+                missing.add(file)
+                if file not in self._missing:
+                    yield file
+                continue
+            if file == STDIN:
                 continue
             state = _state(file)
             if state is not None and self._states.get(file) != state:
                 self._states[file] = state
                 yield file
+        self._missing = missing
 
 
 def _state(file: Path) -> State | None:

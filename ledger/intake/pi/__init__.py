@@ -7,14 +7,20 @@ from ledger.intake.transcript import Format
 
 
 def _looks_like(_name: str, head: bytes) -> bool:
+    begun = False
     for value in first_objects(head):
-        if value.get("type") == "session" and isinstance(value.get("id"), str):
+        kind = value.get("type")
+        if begun:  # what stands behind the header of a stream (`pi --mode json`) is no entry
+            return "id" in value or kind in ENTRY_TYPES
+        if kind == "session" and isinstance(value.get("id"), str):
             if "createdAt" in value:
                 return False  # DeepSeek Harness heads its logs like this
-            return "cwd" in value or "version" in value or "timestamp" in value
-        if value.get("type") not in ENTRY_TYPES:
+            begun = "cwd" in value or "version" in value or "timestamp" in value
+            if not begun:
+                return False
+        elif kind not in ENTRY_TYPES:
             return False
-    return False
+    return begun
 
 
 FILES = Format(

@@ -22,7 +22,9 @@ def _session(first: Found) -> str:
 
 
 def _looks_like(_name: str, head: bytes) -> bool:
-    return head.lstrip().startswith((b"[", b"{")) and document_keys(head) >= {"part_kind", "parts", "kind"}
+    keys = document_keys(head)
+    listed = head.lstrip().startswith((b"[", b"{")) and keys >= {"part_kind", "parts", "kind"}
+    return listed and "event_kind" not in keys  # its stream
 
 
 FILES = Format(FORMAT, "pydantic-ai's messages as JSON", (".json",), read, _looks_like)

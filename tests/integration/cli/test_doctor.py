@@ -50,9 +50,10 @@ def written(folder: Path, file: SessionFile, *, ended: bool = True) -> Path:
 
 
 def test_a_healthy_file_is_healthy(desk: Desk, tmp_path: Path) -> None:
-    answer = desk("doctor", str(written(tmp_path, healthy())))
+    path = written(tmp_path, healthy())
+    answer = desk("doctor", str(path))
     assert answer.code == 0, answer.err
-    assert answer.out.splitlines() == ["session.jsonl: pi 3, 5 lines, 1 conversation, 14 events", "  healthy"]
+    assert answer.out.splitlines() == [f"{path}: pi 3, 5 lines, 1 conversation, 14 events", "  healthy"]
     assert not (tmp_path / "none.db").exists(), "nothing is stored"
 
 
@@ -112,7 +113,7 @@ def test_our_own_database_healthy_and_changed(tmp_path: Path) -> None:
     elsewhere = Desk(f"sqlite:///{tmp_path / 'none.db'}")
     answer = elsewhere("doctor", str(path))
     assert answer.code == 0, answer.err
-    assert answer.out.startswith("own.db: turnledger database, 1 conversation, 2 events")
+    assert answer.out.startswith(f"{path}: turnledger database, 1 conversation, 2 events")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE event SET body = CAST(replace(CAST(body AS TEXT), 'go', 'no') AS BLOB)")
     connection.close()
