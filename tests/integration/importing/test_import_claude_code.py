@@ -66,7 +66,7 @@ def test_a_folder_takes_sub_agents_in_once_with_their_session(
     path = lay(folder / "project", agent)
     answer = report(engine_url, "auto", folder)
     (file,) = answer["files"]
-    assert (file["file"], file["format"]) == (f"{SESSION}.jsonl", "claude-code")
+    assert (Path(file["file"]).name, file["format"]) == (f"{SESSION}.jsonl", "claude-code")
     (one,) = file["conversations"]
     assert (one["conversation_id"], one["turns"], one["steps"], one["calls"]) == (SESSION, 1, 3, 1)
     with Ledger.open(engine_url) as ledger:
@@ -90,7 +90,7 @@ def test_an_agents_file_that_is_named_or_has_no_session_beside_it_is_one_of_its_
     assert [one["conversation_id"] for one in named] == [f"{SESSION}~agent-abc"]
     (folder / f"{SESSION}.jsonl").unlink()
     found = report(engine_url, "claude-code", folder)["files"]
-    assert [file["file"] for file in found] == ["agent-abc.jsonl"]
+    assert [Path(file["file"]).name for file in found] == ["agent-abc.jsonl"]
 
 
 def test_a_sidecar_places_a_sub_agent_whose_call_has_no_result(engine_url: str, folder: Path) -> None:
