@@ -110,6 +110,11 @@ _GONE = Ailment(
     "items that were popped or cleared, or a runtime that cleans up after itself",
     "what was taken in before stays in the ledger",
 )
+_REWRITTEN = Ailment(
+    "changed while it was read",
+    "the runtime, or an editor, cut the file or wrote it anew",
+    "what was read is taken in; importing it again adds what is there now",
+)
 _CHAIN = Ailment(
     "changed after it was recorded", "somebody edited the database, or the disk failed", "as it stands"
 )
@@ -144,6 +149,7 @@ BY_CODE: dict[str, Ailment] = {
     "changed_export": _CHAIN,
     "cut_export": _TORN,
     "torn_frame": _TORN,
+    "changed_while_read": _REWRITTEN,
     "no_conversation": _UNREADABLE,
     "bad_event": _UNREADABLE,
     "tool_id_mismatch": _SAME_ID,

@@ -25,6 +25,9 @@ SPOOLED = 32 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
 """Bytes of a file's beginning that tell what it is."""
 
+_COMPARED = 4 * 1024
+"""Bytes of a file's beginning that tell whether it was written anew."""
+
 _PACKED = 4 * 1024
 """Bytes that are unpacked at once: little, since they may become tens of thousands of times as many."""
 
@@ -44,7 +47,7 @@ class OpenFile:
     """An open file of `size` bytes, as a `ledger.intake.transcript.Source`: what is appended later is not read.
 
     `progress` is told of bytes as they are read; `path` is None for what has no folder. `torn` says why not all
-    that was compressed could be unpacked.
+    that was compressed could be unpacked; `head` is how it began when it was opened.
     """
 
     name: str
@@ -53,6 +56,14 @@ class OpenFile:
     path: Path | None = None
     progress: Callable[[int], None] = lambda _: None
     torn: str | None = None
+    head: bytes = b""
+
+    def is_changed(self) -> bool:
+        """Whether it lost something that it held when it was opened, or began otherwise then: what was read may
+        be of both. What was appended changes nothing."""
+        self.handle.seek(0)
+        begins = self.handle.read(len(self.head))
+        return begins != self.head or self.handle.seek(0, os.SEEK_END) < self.size
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes from the beginning."""
@@ -201,7 +212,8 @@ def opened(path: Path, progress: Callable[[int], None] = lambda _: None) -> Iter
             with _spooled(_unpacked(handle), path.stem, progress, path) as file:
                 yield file
         elif stat.S_ISREG(state.st_mode):
-            yield OpenFile(path.name, handle, state.st_size, path, progress)
+            head = handle.read(min(_COMPARED, state.st_size))
+            yield OpenFile(path.name, handle, state.st_size, path, progress, head=head)
         else:
             with _spooled(_pieces(handle), path.name, progress) as file:
                 yield file

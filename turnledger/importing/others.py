@@ -70,8 +70,14 @@ def other(file: OpenFile) -> str | None:
 
 
 def problems_of(file: OpenFile) -> list[Problem]:
-    """What is wrong with a file before any of its records is looked at."""
-    return [] if file.torn is None else [Problem("torn_frame", None, file.torn, lost=True)]
+    """What is wrong with a file that none of its records shows; asked once it was read."""
+    problems = [] if file.torn is None else [Problem("torn_frame", None, file.torn, lost=True)]
+    if file.is_changed() and not is_sqlite(
+        file.head
+    ):  # a database's pages change under readers that it protects
+        text = "it was cut or written anew while it was read; import it again"
+        problems.append(Problem("changed_while_read", None, text, lost=True))
+    return problems
 
 
 def tables_of(file: OpenFile) -> frozenset[str]:

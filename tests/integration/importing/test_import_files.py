@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.conformance import needs_shared
 from tests.imports import FIXTURES
 from tests.integration.cli.desk import Desk
 from tests.pi_files import SessionFile
+from turnledger.importing.files import OpenFile
 from turnledger.importing.watching import Watched
 
 
@@ -215,3 +217,23 @@ def test_a_database_without_tables(desk: Desk, folder: Path) -> None:
         "it is a SQLite database of another layout, with the tables (none)"
         in desk("import", "auto", str(path)).err
     )
+
+
+@pytest.mark.parametrize("becomes", ["cut", "written anew", "longer"])
+def test_a_file_that_changes_while_it_is_read(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch, becomes: str
+) -> None:
+    path = folder / "a.jsonl"
+    data = session().data()
+    path.write_bytes(data)
+    whole = OpenFile.chunks
+
+    def chunks(self: OpenFile) -> Iterator[bytes]:
+        yield from whole(self)
+        changed = {"cut": data[:-50], "written anew": b"\n" + data, "longer": data + b"{"}
+        path.write_bytes(changed[becomes])
+
+    monkeypatch.setattr(OpenFile, "chunks", chunks)
+    answer = desk("import", "pi", str(path))
+    assert answer.code == (0 if becomes == "longer" else 1), answer.err
+    assert ("it was cut or written anew while it was read" in answer.err) == (becomes != "longer")
