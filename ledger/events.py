@@ -310,7 +310,12 @@ def is_terminal_type(event_type: str, retryable: object) -> bool:
 
 def null_is_value(event_type: str, field: str) -> bool:
     """True where a field of this type keeps a null that was given (`args`, a result's `content`)."""
-    return field in _NULL_IS_A_VALUE.get(event_type, _NOTHING)
+    return field in fields_with_null(event_type)
+
+
+def fields_with_null(event_type: str) -> frozenset[str]:
+    """The fields of a type that keep a null that was given."""
+    return _NULL_IS_A_VALUE.get(event_type, _NOTHING)
 
 
 def to_json(event: BaseEvent) -> JsonObject:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import ijson
 
@@ -24,8 +25,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _MAX_STARTS = 1_000  # beginnings of records tried on one damaged line
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One record. `line` counts lines (or elements, or rows) from 1; `offset` is where it begins, in bytes,
     None where that is not known. `value` is None for what is no JSON object: then `raw` are its bytes, None for
     a line too long to be held, of which `length` and `digest` are told.

@@ -2,7 +2,6 @@
 their records."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 from ledger.events import MAX_EVENT_BYTES, Json, JsonObject, json_bytes
@@ -23,7 +22,7 @@ class RecordStamps:
         self._session = session
         self._key = ""
         self._at: str | None = None
-        self._made: Counter[str] = Counter()
+        self._made: dict[str, int] = {}
 
     def take(self, key: str, at: str | None) -> None:
         """Go on to the record of that key, written at that time."""
@@ -43,8 +42,7 @@ class RecordStamps:
         return self._at
 
     def _make(self, what: str) -> str:
-        self._made[what] += 1
-        again = self._made[what]
+        again = self._made[what] = self._made.get(what, 0) + 1
         return made_id(self._format, self._session, self._key, what if again == 1 else f"{what}~{again}")
 
 
@@ -65,15 +63,14 @@ class Scribe:
         self._origin: JsonObject = {"format": source_format, "file": file, "session": session}
         self._source: JsonObject = self._origin
         self._found: Found | None = None
-        self._keys: Counter[str] = Counter()
+        self._keys: dict[str, int] = {}
         self._events: list[JsonObject] = []
 
     def take(self, found: Found, key: str | None = None, at: Json = None, **within: Json) -> None:
         """Go on to a record; `key` names it in its session, its digest does where it has no name."""
         digest = found.digest.hex()
         key = key or digest[:16]
-        self._keys[key] += 1
-        again = self._keys[key]
+        again = self._keys[key] = self._keys.get(key, 0) + 1
         self._stamps.take(key if again == 1 else f"{key}#{again}", time_of(at))
         self._found = found
         source: JsonObject = {**self._origin, **within, "line": found.line}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from ledger.events import Json, JsonObject, null_is_value
+from ledger.events import Json, JsonObject, fields_with_null
 from ledger.intake.identity import kept_id
 from ledger.turns.stamps import Stamps
 
@@ -44,8 +44,9 @@ class Sheet:
             "id": fields.get("id") or self.stamps.event_id(event_type),
             "conversation_id": self.conversation_id,
         }
+        nullable = fields_with_null(event_type)
         for name, value in fields.items():
-            if value is not None or null_is_value(event_type, name):
+            if value is not None or name in nullable:
                 event[name] = value
         for name in _IDS:
             if isinstance(value := event.get(name), str):

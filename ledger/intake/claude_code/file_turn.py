@@ -224,6 +224,8 @@ def _larger(counts: JsonObject, others: JsonObject) -> JsonObject:
     found: JsonObject = dict(counts)
     for name, value in others.items():
         before: Json = found.get(name)
+        if before is value and value is not None:
+            continue
         if isinstance(value, dict) and isinstance(before, dict):
             found[name] = _larger(before, value)
         elif not (isinstance(value, int | float) and isinstance(before, int | float) and before > value):

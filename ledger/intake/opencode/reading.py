@@ -5,7 +5,7 @@ by the time they were made and then by id (ids alone begin anew every 795 days).
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from glob import escape
 from itertools import groupby
 
@@ -126,7 +126,7 @@ def of_export(source: Source) -> Store:
             said = value.get("info") if value is not None else None
             if value is None or not isinstance(said, dict):
                 raw = json_bytes(value) if found.raw is None else found.raw
-                yield Message(found.line, {}, [], [replace(found, value=None, raw=raw)])
+                yield Message(found.line, {}, [], [found._replace(value=None, raw=raw)])
                 if value is not None:
                     text = "a message that says nothing of itself; kept as a note"
                     findings.problem("malformed_row", found.line, text, lost=True)
