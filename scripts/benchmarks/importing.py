@@ -1,14 +1,17 @@
-"""Taking in a large session file: the events beside bare `json.loads` of the same lines, and peak memory."""
+"""Taking in large session files: speed beside `json.loads` of the same lines and a bare copy; peak memory."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from scripts.benchmarks import sessions
 from scripts.benchmarks.corpus import Corpus
 from scripts.benchmarks.measure import Figure, Target, in_process, interleave, peak_rss_mb
 from scripts.benchmarks.settings import Settings
@@ -23,34 +26,59 @@ _MB = 1024 * 1024
 
 
 def importing(settings: Settings) -> Iterator[Figure]:
-    """Claude Code's format, the most used: CPU time without a store, then memory."""
+    """Claude Code's format, the most used: CPU time into a SQLite ledger and without a store, beside
+    `json.loads` of the same lines and, as the least that a durable copy costs, digest and synced write of the
+    same bytes; then memory. From real samples where they are there."""
     large = settings.size(50 * _MB, quick=2 * _MB)
+    real = sessions.available()
     with tempfile.TemporaryDirectory(prefix="turnledger-bench-") as name:
-        path = Path(name) / "session.jsonl"
-        lines = write_session(path, large)
-        case = f"import, {large // _MB} MB of claude-code, CPU time"
+        folder = Path(name)
+        path = folder / "session.jsonl"
+        (sessions.write_claude_code if real else write_session)(path, large)
+        size, lines = path.stat().st_size / _MB, _loads(path)
+        kind = "claude-code, real samples" if real else "claude-code, made up"
+        case = f"import, {size:.0f} MB of {kind}, CPU time"
         contenders: dict[str, Callable[[], Callable[[], object]]] = {
             "json.loads": lambda: lambda: _loads(path),
-            "import": lambda: lambda: _take(path),
+            "digest and write": lambda: lambda: _copy(path, folder / "copy"),
+            "import, no store": lambda: lambda: _take(path),
+            "import, SQLite": lambda: lambda: _store(path, folder),
         }
         rounds = interleave(contenders, min(settings.rounds, 3), time.process_time)
-        yield rounds.plain(case, "json.loads", lines, note="records a second")
-        speed = large / _MB / rounds.median("import")
-        target = Target(MOST_TIMES, at_least=False) if speed < FAST_ENOUGH else None
-        note = f"{speed:.0f} MB/s (at least {FAST_ENOUGH:g}, or the ratio at most {MOST_TIMES:g})"
-        yield rounds.compare(case, "import", "json.loads", lines, target, speed=False, note=note)
-        yield from _memory(Path(name), settings)
+        for peer in ("json.loads", "digest and write"):
+            yield rounds.plain(
+                case, peer, lines, note=f"records a second; {size / rounds.median(peer):.0f} MB/s"
+            )
+        for contender in ("import, no store", "import, SQLite"):
+            speed = size / rounds.median(contender)
+            aim = contender == "import, SQLite"
+            target = Target(MOST_TIMES, at_least=False) if aim and speed < FAST_ENOUGH else None
+            note = f"{speed:.1f} MB/s"
+            if aim:
+                note += f" (at least {FAST_ENOUGH:g}, or the ratio at most {MOST_TIMES:g})"
+            yield rounds.compare(case, contender, "json.loads", lines, target, speed=False, note=note)
+        yield rounds.compare(case, "import, SQLite", "digest and write", lines, None, speed=False)
+        yield from _memory(folder, settings)
 
 
 def _memory(folder: Path, settings: Settings) -> Iterator[Figure]:
-    peaks: list[float] = []
-    for size in settings.pick((1, 100), quick=(1, 5)):
-        path = folder / f"{size}.jsonl"
-        write_session(path, size * _MB)
-        peaks.append(in_process(__name__, [path])["peak"])
-        more = peaks[-1] - peaks[0]
-        note = f"{more:.0f} MB more than for the small file (at most {MOST_GROWTH:g})" if peaks[1:] else ""
-        yield Figure("import, peak memory", f"{size} MB of claude-code", peaks[-1], "MB", note=note)
+    made = {"claude-code": sessions.Sample(".jsonl", lambda path, size: (write_session(path, size), None)[1])}
+    for source_format, sample in (sessions.SAMPLES if sessions.available() else made).items():
+        peaks: list[float] = []
+        for size in settings.pick((1, 100), quick=(1, 5)):
+            path = folder / f"{size}{sample.suffix}"
+            sample.write(path, size * _MB)
+            answer = in_process(__name__, [source_format, path, folder])
+            path.unlink()
+            peaks.append(answer["peak"])
+            note = f"{answer['events']:,} events"
+            if peaks[1:]:
+                note += (
+                    f"; {peaks[-1] - peaks[0]:.0f} MB more than for the small file (at most {MOST_GROWTH:g})"
+                )
+            yield Figure(
+                "import into SQLite, peak memory", f"{size} MB of {source_format}", peaks[-1], "MB", note=note
+            )
 
 
 def write_session(path: Path, size: int) -> int:
@@ -131,6 +159,29 @@ def _take(path: Path) -> int:
     return count
 
 
+def _copy(path: Path, copy: Path) -> None:
+    """What nobody who keeps the bytes can leave out."""
+    digest = hashlib.sha256()
+    with path.open("rb") as source, copy.open("wb") as target:
+        while chunk := source.read(_MB):
+            digest.update(chunk)
+            target.write(chunk)
+        os.fsync(target.fileno())
+
+
+def _store(path: Path, folder: Path, source_format: str = "claude-code") -> int:
+    """Import into a new ledger; gives the count of events that are new in it."""
+    from ledger import Ledger
+    from turnledger.importing.storing import import_file
+
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        with Ledger.open(f"sqlite:///{place}/ledger.db") as ledger:
+            report = import_file(ledger, source_format, path, None, False, lambda _: None)
+        if report.failure is not None:
+            raise RuntimeError(report.failure)
+        return sum(one.new for one in report.conversations)
+
+
 if __name__ == "__main__":
-    events = _take(Path(sys.argv[1]))
+    events = _store(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[1])
     print(json.dumps({"peak": peak_rss_mb(), "events": events}))
