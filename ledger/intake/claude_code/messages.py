@@ -111,6 +111,9 @@ class Messages:
             step.end_text(as_text(fields["text"]), place, provider_metadata=metadata, **more)
         elif event_type == "thinking_complete":
             signature, hidden = (cast(str | None, fields.get(key)) for key in ("signature", "redacted_data"))
+            if not (fields["text"] or signature or hidden):  # hollow: a step leaves it out, a file keeps it
+                self.lane.write(event_type, {"step_id": name or None, "block_index": place, **fields, **more})
+                return
             step.end_thinking(as_text(fields["text"]), place, signature, hidden, **more)
         elif event_type == "tool_start":
             call_id = as_text(fields["tool_call_id"])

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from ledger import Ledger
 from tests.claude_files import SESSION, SessionLines, call
 from tests.conformance import SHARED, needs_shared
+from tests.integration.cli.desk import Desk
 from turnledger.cli import main
 
 FIXTURES = SHARED / "fixtures" / "claude-code"
@@ -134,3 +135,24 @@ def test_a_session_and_its_fork_and_a_longer_version_of_it(engine_url: str, fold
     assert (answer["files"], answer["conversations"], answer["failed"]) == (3, 4, 0)
     again = report(engine_url, "auto", folder)["totals"]
     assert (again["new"], again["differing"]) == (0, 0)
+
+
+def test_hollow_thinking_is_kept_and_named(sqlite_url: str, tmp_path: Path) -> None:
+    block = {"type": "thinking", "thinking": "", "signature": ""}
+    said = {"id": "msg_1", "model": "m", "role": "assistant", "stop_reason": "tool_use"}
+    lines: list[dict[str, Any]] = [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "go"}},
+        {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "message": {**said, "content": [block]}},
+        {
+            "type": "assistant",
+            "uuid": "a2",
+            "parentUuid": "a1",
+            "message": {**said, "content": [{"type": "text", "text": "looking"}]},
+        },
+    ]
+    path = tmp_path / f"{SESSION}.jsonl"
+    path.write_bytes(b"".join(json.dumps({"sessionId": SESSION, **line}).encode() + b"\n" for line in lines))
+    answer = Desk(sqlite_url)("doctor", str(path), "--json")
+    assert answer.code == 3
+    (found,) = answer.json["files"][0]["damage"]
+    assert (found["class"], found["line"]) == ("hollow thinking", 2)
