@@ -89,6 +89,6 @@ def first_records(
         if findings.lines:
             why = f"no JSON object among the first {findings.lines} records"
         else:
-            why = "its beginning is no JSON of that kind" if findings.problems else "no message is in it"
+            why = findings.problems[0].text.splitlines()[0] if findings.problems else "no message is in it"
         raise NotASession(file=file, runtime=runtime, problem=why)
     return whole
