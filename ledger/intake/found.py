@@ -106,8 +106,15 @@ def elements(chunks: Iterable[bytes], path: str, findings: Findings) -> Iterator
             findings.lines += 1
             yield element(number, value, findings)
     except (ijson.JSONError, ValueError, RecursionError) as error:
-        text = f"the document is damaged after element {number}: {error}; what stands before was taken in"
+        text = f"the document is damaged after element {number}: {_why(error)}; what stands before was taken in"
         findings.problem("damaged_document", number or None, text, lost=True)
+
+
+def _why(error: Exception) -> str:
+    """What a parser said, without the drawing of the place: some say it in bytes."""
+    said = error.args[0] if error.args else ""
+    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    return text.partition("\n")[0].strip() or type(error).__name__
 
 
 def first_value(chunks: Iterable[bytes], path: str) -> Json:
