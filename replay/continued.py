@@ -1,21 +1,22 @@
 """A replay that goes on: after some more events the next request costs what they add, not the whole history.
 
-Kept are the plan, the messages and the render up to where a step began (the base); what comes after it is
-planned and written on a copy each time. That gives the whole replay's answer as long as what comes reaches back
-to nothing in the base; where it does (a compaction, a retraction, a result for an old call …), all is replayed
+Kept are the plan, the messages and the render up to where a step began (the base). What comes after it is
+planned and written each time, on a copy that shares the base (`replay.growing`); the lists of an answer are
+made when they are asked for. That gives the whole replay's answer as long as what comes reaches back to
+nothing in the base; where it does (a compaction, a retraction, a result for an old call …), all is replayed
 once and a new base is made.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import is_
+from dataclasses import replace
+from functools import partial
 
 from ledger.events import (
     Compaction,
     Context,
     Error,
     Json,
-    JsonObject,
     Note,
     Retraction,
     StepFinish,
@@ -28,15 +29,16 @@ from ledger.events import (
 )
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import Diagnostic
-from replay.fingerprint import fingerprints, longer
-from replay.items import Call, Step, Turn
+from replay.fingerprint import Printed
+from replay.growing import Growing
+from replay.items import Call, Item, Step, Turn
 from replay.ladder import lowered
 from replay.materialize import Message, neutral
 from replay.options import Options, Target
-from replay.plan import Plan, settled
+from replay.plan import Plan, is_sendable, settled
 from replay.reading import Reading
 from replay.render import Writing, beginning, renderer
-from replay.result import Result, answered, replay, starting
+from replay.result import Result, answered, in_order, replay, starting
 from replay.rung_notes import is_rung_note
 
 _OF_STEPS = (StepStart, StepFinish, TextComplete, ThinkingComplete, ToolStart)
@@ -70,7 +72,7 @@ class Continued:
         self._records: list[RecordedEvent] = []
         self._base: _Base | None = None
         self._fits = True  # what was fed since the base reaches back to nothing in it
-        self._printed: tuple[Sequence[JsonObject], list[str]] = ((), [])
+        self._printed = Printed()
         renderer(Target.of(target))
 
     def feed(self, records: Iterable[RecordedEvent]) -> None:
@@ -97,11 +99,12 @@ class Continued:
         result = replay(self._records, self._conversation_id, self._asked, self._options)
         self.messages_written += len(result.neutral)
         result.events = list(self._records)
-        self._printed = (result.messages, result.fingerprints)
+        self._printed = Printed()
         self._base, self._fits = None, True
         steps = [item for item in result.plan.items if isinstance(item, Step)]
         # Without a model named, what is the target's own hangs on the last step's.
-        kept = result.target.model is not None or beginning(result.target) is None
+        begin = beginning(result.target)
+        kept = result.target.model is not None or begin is None or result.target.provider == "neutral"
         if kept and steps:
             base = _Base.of(self._records[: self._index(steps[-1].version)], self._asked, self._options)
             if base is not None and not any(map(base.is_reached_by, self._records[base.count :])):
@@ -109,34 +112,35 @@ class Continued:
         return result
 
     def _joined(self, base: "_Base", tail: Plan) -> Result:
-        """The whole answer from the base and the plan of what follows it."""
-        planned = base.joined(tail, self._records[-1].version if self._records else 0)
+        """The whole answer from the base and the plan of what follows it; what is long is made on demand."""
         messages, lost = lowered(neutral(tail), base.target.rung)
         self.messages_written += len(messages)
-        whole = [*base.messages, *messages]
+        settled = base.settled.fork()
+        settled.add(tail, messages, lost)
         if base.writing is None:
-            rendered = renderer(base.target)(planned, whole, base.target)
+            rendered = renderer(base.target)(base.joined(tail, settled), settled.messages.whole(), base.target)
         else:
             writing = base.writing.fork()
             for message in messages:
                 writing.write(message)
             rendered = writing.rendered()
-        said = [*base.lost, *lost, *base.known]
-        records = list(self._records)
-        result = answered(self._conversation_id, base.target, planned, whole, said, rendered, records)
+        result = answered(
+            self._conversation_id,
+            base.target,
+            tail.version,
+            base.context,
+            is_sendable(tail.pending, reversed(settled.items)),
+            rendered,
+            plan=partial(base.joined, tail, settled),
+            neutral=settled.messages.whole,
+            diagnostics=partial(settled.diagnosed, base.known, rendered.diagnostics),
+            events=Growing((), self._records, len(self._records)).whole,
+        )
         if self._options.fingerprints:
-            result.fingerprints = self._fingerprints(result)
+            sent = rendered.messages
+            printed = self._printed.of(result.beside, sent if isinstance(sent, Growing) else Growing(sent))
+            result.fingerprints, result.fingerprint = printed.whole, printed[-1]
         return result
-
-    def _fingerprints(self, result: Result) -> list[str]:
-        before, found = self._printed
-        first = fingerprints(result.beside, ())
-        if found[:1] == first:
-            same = [*map(is_, before, result.messages), False].index(False)
-            first = found[: same + 1]
-        printed = longer(first, result.messages[len(first) - 1 :])
-        self._printed = (result.messages, printed)
-        return printed
 
     def _advance(self, base: "_Base", last_step: int) -> None:
         """Take what stands before the last step (it began at that version) into the base, if it is settled."""
@@ -155,10 +159,42 @@ class Continued:
         return bisect_left(self._records, version, key=lambda record: record.version)
 
 
+class _Settled:
+    """What plan and neutral messages have of some events; `turns` are parts of turns, as they were read."""
+
+    def __init__(self) -> None:
+        self.items: Growing[Item] = Growing()
+        self.diagnostics: Growing[Diagnostic] = Growing()
+        self.notes: Growing[RecordedEvent] = Growing()
+        self.turns: Growing[Turn] = Growing()
+        self.messages: Growing[Message] = Growing()
+        self.lost: Growing[Diagnostic] = Growing()
+
+    def fork(self) -> "_Settled":
+        """A copy that goes on apart."""
+        twin = _Settled()
+        for name, value in vars(self).items():
+            setattr(twin, name, value.fork())
+        return twin
+
+    def add(self, plan: Plan, messages: list[Message], lost: list[Diagnostic]) -> None:
+        """Put in what comes behind."""
+        self.items.extend(plan.items)
+        self.diagnostics.extend(plan.diagnostics)
+        self.notes.extend(plan.notes)
+        self.turns.extend(plan.turns.values())
+        self.messages.extend(messages)
+        self.lost.extend(lost)
+
+    def diagnosed(self, known: list[Diagnostic], rendered: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """All diagnostics; `known` are those of the target's rung."""
+        return in_order(self.diagnostics, [*self.lost, *known], rendered)
+
+
 class _Base:
     """What is settled of the first `count` events, and the render of it in progress.
 
-    Its lists grow; what is answered copies them.
+    Both grow; what is answered forks them.
     """
 
     def __init__(
@@ -167,16 +203,15 @@ class _Base:
         begin = beginning(target)
         self.count = count
         self.target = target
+        self.context = plan.context
         self.known = known
-        self.messages: list[Message] = []
-        self.lost: list[Diagnostic] = []
+        self.settled = _Settled()
         self.writing: Writing | None = None if begin is None else begin(plan, target)
         self._reading = reading
         self._turns: dict[str, Turn] = {}
         self._calls: set[str] = set()
         self._plan = plan
-        self._write(plan)
-        self._keep(reading, _names(reading, plan))
+        self.take(reading, plan, _names(reading, plan), count)
 
     @classmethod
     def of(
@@ -239,51 +274,31 @@ class _Base:
         renamed = any(call.id != call.event.tool_call_id and call.id in self._calls for call in _calls(plan))
         return None if renamed else (reading, plan)
 
-    def joined(self, tail: Plan, version: int) -> Plan:
-        """The plan of the base and of what follows."""
-        base = self._plan
-        turns = dict(self._turns)
-        for name, turn in tail.turns.items():
-            turns[name] = _joined(turns[name], turn) if name in turns else turn
-        return Plan(
-            version,
-            base.options,
-            [*base.items, *tail.items],
-            base.system if self._reading.opened else tail.system,
-            base.context,
-            base.context_record,
-            base.compaction,
-            base.cut,
-            base.opaque_compactions,
-            [*base.diagnostics, *tail.diagnostics],
-            tail.pending,
-            turns,
-            [*base.notes, *tail.notes],
+    def joined(self, tail: Plan, settled: _Settled) -> Plan:
+        """The plan of the base and of what follows: `settled` is both."""
+        turns: dict[str, Turn] = {}
+        _join(turns, settled.turns)
+        return replace(
+            self._plan,
+            version=tail.version,
+            items=settled.items.whole(),
+            diagnostics=settled.diagnostics.whole(),
+            pending=tail.pending,
+            turns=turns,
+            notes=settled.notes.whole(),
         )
 
     def take(self, reading: Reading, plan: Plan, calls: set[str], count: int) -> None:
         """What follows belongs to the base from now on, up to the event of that index."""
-        whole = self._plan
-        whole.items += plan.items
-        whole.diagnostics += plan.diagnostics
-        whole.notes += plan.notes
-        self.count = count
-        self._write(plan)
-        self._keep(reading, calls)
-
-    def _write(self, plan: Plan) -> None:
         messages, lost = lowered(neutral(plan), self.target.rung)
         if self.writing is not None:
             for message in messages:
                 self.writing.write(message)
-        self.messages += messages
-        self.lost += lost
-
-    def _keep(self, reading: Reading, calls: set[str]) -> None:
+        self.settled.add(plan, messages, lost)
+        self.count = count
         self._reading = reading
         self._calls |= calls
-        for name, turn in reading.turns.items():
-            self._turns[name] = _joined(self._turns[name], turn) if name in self._turns else turn
+        _join(self._turns, plan.turns.values())
 
 
 def _is_settled(reading: Reading, plan: Plan) -> bool:
@@ -319,11 +334,14 @@ def _calls(plan: Plan) -> Iterator[Call]:
             yield from (block for block in item.blocks if isinstance(block, Call))
 
 
-def _joined(before: Turn, after: Turn) -> Turn:
-    """One turn of which two parts were read apart."""
-    turn = Turn(before.turn_id, before.version)
-    turn.last_version = after.last_version
-    turn.terminal, turn.inferred = after.terminal or before.terminal, after.inferred or before.inferred
-    turn.steps, turn.named = [*before.steps, *after.steps], {**before.named, **after.named}
-    turn.retried, turn.unstepped = before.retried or after.retried, before.unstepped or after.unstepped
-    return turn
+def _join(turns: dict[str, Turn], parts: Iterable[Turn]) -> None:
+    """Put parts of turns, read one after the other, to the turns that they are of."""
+    for part in parts:
+        turn = turns.get(part.turn_id)
+        if turn is None:
+            turn = turns[part.turn_id] = Turn(part.turn_id, part.version)
+        turn.last_version = part.last_version
+        turn.terminal, turn.inferred = part.terminal or turn.terminal, part.inferred or turn.inferred
+        turn.steps += part.steps
+        turn.named.update(part.named)
+        turn.retried, turn.unstepped = turn.retried or part.retried, turn.unstepped or part.unstepped

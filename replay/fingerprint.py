@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from ledger.events import Json
+from ledger.events import Json, JsonObject
+from replay.growing import Growing
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
@@ -24,9 +25,26 @@ def fingerprints(beside: Json, messages: Iterable[Json]) -> list[str]:
     return [f"sha256:{head.hex()}", *_onwards(head, messages)]
 
 
-def longer(found: Sequence[str], messages: Iterable[Json]) -> list[str]:
-    """The fingerprints so far (`found`, one at least), and those of the messages that come."""
-    return [*found, *_onwards(bytes.fromhex(found[-1].removeprefix("sha256:")), messages)]
+class Printed:
+    """The fingerprints of a request that goes on: of the messages that stay each is made once."""
+
+    def __init__(self) -> None:
+        self._messages: list[JsonObject] | None = None
+        self._found: list[str] = []
+
+    def of(self, beside: Json, messages: Growing[JsonObject]) -> Growing[str]:
+        """As `fingerprints`; what is kept is of the messages that `messages` has in common with others."""
+        common, count = messages.common
+        first = fingerprints(beside, ())
+        if common is not self._messages or self._found[:1] != first:
+            self._messages, self._found = common, first
+        found = self._found
+        found += _after(found[-1], common[len(found) - 1 : count])
+        return Growing(_after(found[count], messages.own), found, count + 1)
+
+
+def _after(found: str, messages: Iterable[Json]) -> list[str]:
+    return _onwards(bytes.fromhex(found.removeprefix("sha256:")), messages)
 
 
 def _onwards(head: bytes, messages: Iterable[Json]) -> list[str]:

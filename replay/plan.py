@@ -1,6 +1,6 @@
 """The plan: one lane's history as ordered, provider-independent items, with diagnostics (DESIGN.md 7.1)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ledger.events import Context, JsonObject
@@ -46,14 +46,19 @@ class Plan:
     @property
     def sendable(self) -> bool:
         """DESIGN.md 7.2: no call is pending and the last message is of the user, of a tool, or paused."""
-        if self.pending:
-            return False
-        for item in reversed(self.items):
-            if isinstance(item, Step):
-                return item.finish_reason == "pause_turn" or any(call.answer is not None for call in item.calls)
-            if item.kind != "system":
-                return True
+        return is_sendable(self.pending, reversed(self.items))
+
+
+def is_sendable(pending: Sequence[Call], items: Iterable[Item]) -> bool:
+    """`Plan.sendable`, of the calls that are pending and the items from the last one on backward."""
+    if pending:
         return False
+    for item in items:
+        if isinstance(item, Step):
+            return item.finish_reason == "pause_turn" or any(call.answer is not None for call in item.calls)
+        if item.kind != "system":
+            return True
+    return False
 
 
 def plan(events: Iterable[RecordedEvent], options: Options = Options()) -> Plan:  # noqa: B008 - frozen

@@ -1,12 +1,14 @@
 """The seam between a plan and the wire formats: a registry of renderers, the neutral form among them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from ledger.errors import UnknownTarget
 from ledger.events import Json, JsonObject
 from replay.diagnostics import Diagnostic
+from replay.growing import Growing, listed
 from replay.materialize import Message
 from replay.options import Target
 from replay.plan import Plan
@@ -18,18 +20,19 @@ Provenance: TypeAlias = list[list[list[int]]]
 class Rendered:
     """A request in one provider's shape.
 
-    `messages` and `system` are wire JSON. `provenance[m][p]` are the versions behind part p of message m, parts
-    counted as they stand in the message's content, or a function that makes it when it is asked for; None where
-    messages and parts are the neutral ones.
+    `messages` and `system` are wire JSON. `messages` and `diagnostics` are lists where a renderer gives them,
+    `Growing` where a render in progress does. `provenance[m][p]` are the versions behind part p of message m,
+    parts counted as they stand in the message's content, or a function that makes it when it is asked for;
+    None where messages and parts are the neutral ones.
     `diagnostics` are the renderer's own; `sendable` is None where the plan's answer stands. `extra` are further
     top-level keys of the request (tools, betas …). `messages_key` and `system_key` say where messages and
     system stand in the request's body; without a `system_key` the system prompt is among the messages.
     """
 
-    messages: list[JsonObject]
+    messages: Sequence[JsonObject]
     system: Json
     provenance: Provenance | Callable[[], Provenance] | None
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    diagnostics: Sequence[Diagnostic] = field(default_factory=list)
     sendable: bool | None = None
     extra: JsonObject = field(default_factory=dict)
     messages_key: str = "messages"
@@ -40,7 +43,8 @@ class Writing(Protocol):
     """One render in progress: messages go in one by one, in their order, and nothing that was written changes.
 
     Its state is plain: attributes that are values, or lists, dicts and sets of values that never change, or
-    objects with a `fork`; so a copy can go on apart from the original.
+    objects with a `fork`; so a copy can go on apart from the original. What gets longer with the history is
+    `Growing` or `Known`, so that a copy costs the same after any.
     """
 
     def write(self, message: Message) -> None:
@@ -59,7 +63,9 @@ def written(writing: Writing, messages: Iterable[Message]) -> Rendered:
     """The request that `writing` makes of all `messages`."""
     for message in messages:
         writing.write(message)
-    return writing.rendered()
+    rendered = writing.rendered()
+    rendered.messages, rendered.diagnostics = listed(rendered.messages), listed(rendered.diagnostics)
+    return rendered
 
 
 Renderer: TypeAlias = Callable[[Plan, Sequence[Message], Target], Rendered]
@@ -124,12 +130,25 @@ def beginning(target: Target) -> Begin | None:
     return _BEGIN.get(target.provider)
 
 
-def _neutral(plan: Plan, messages: Sequence[Message], _target: Target) -> Rendered:
-    return Rendered(
-        [{"role": message.role, "content": message.parts} for message in messages],  # type: ignore[dict-item]
-        [part for entry in plan.system for part in entry.parts],
-        None,
-    )
+class _NeutralWriting:
+    def __init__(self, plan: Plan, _target: Target) -> None:
+        self._system: list[Json] = [part for entry in plan.system for part in entry.parts]
+        self._messages: Growing[JsonObject] = Growing()
+
+    def write(self, message: Message) -> None:
+        self._messages.append({"role": message.role, "content": message.parts})  # type: ignore[dict-item]
+
+    def rendered(self) -> Rendered:
+        return Rendered(self._messages, list(self._system), None)
+
+    def fork(self) -> "_NeutralWriting":
+        twin = copy(self)
+        twin._messages = self._messages.fork()
+        return twin
 
 
-register("neutral", _neutral)
+def _neutral(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
+    return written(_NeutralWriting(plan, target), messages)
+
+
+register("neutral", _neutral, begin=_NeutralWriting)

@@ -1,12 +1,15 @@
 """The answer of a replay (DESIGN.md 7.5): the request for a target, and everything needed to trust it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Generic, TypeVar, cast
 
 from ledger.events import Json, JsonObject
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import Diagnostic
 from replay.fingerprint import fingerprints
+from replay.growing import listed
 from replay.ladder import lowered
 from replay.materialize import Message, neutral
 from replay.options import RUNGS, Options, Target
@@ -15,14 +18,36 @@ from replay.prefix import prefix_changes, told
 from replay.render import Provenance, Rendered, renderer
 from replay.rung_notes import is_rung_note, started
 
+_T = TypeVar("_T")
 
-@dataclass(slots=True)
+
+class _Late(Generic[_T]):
+    """A field that is given as it is, or as a function that makes it when it is first asked for."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, result: object | None, _owner: type) -> _T:
+        if result is None:
+            raise AttributeError(self._name)  # it has no default
+        value = vars(result)[self._name]
+        if callable(value):
+            value = vars(result)[self._name] = value()
+        return cast(_T, value)
+
+    def __set__(self, result: object, value: _T | Callable[[], _T]) -> None:
+        vars(result)[self._name] = value
+
+
+@dataclass(kw_only=True, repr=False)
 class Result:
     """A rendered request with its diagnostics and provenance.
 
     `messages`, `system` and `extra` are the target's wire JSON; `neutral` are the messages it was made from.
     `provenance[m][p]` are the versions behind part p of message m. `fingerprints` has one entry more than
-    there are messages (`replay.fingerprint`), or none when the options leave them out.
+    there are messages (`replay.fingerprint`), or none when the options leave them out; `fingerprint` is its
+    last. What is as long as the history may be made when it is first asked for; nothing that comes later
+    changes it.
     """
 
     conversation_id: str
@@ -30,18 +55,19 @@ class Result:
     target: Target
     system: Json
     context: JsonObject | None
-    messages: list[JsonObject]
+    messages: _Late[list[JsonObject]] = _Late()
     sendable: bool
-    diagnostics: list[Diagnostic]
-    plan: Plan
-    neutral: list[Message]
+    diagnostics: _Late[list[Diagnostic]] = _Late()
+    plan: _Late[Plan] = _Late()
+    neutral: _Late[list[Message]] = _Late()
     extra: JsonObject = field(default_factory=dict)
-    fingerprints: list[str] = field(default_factory=list)
+    fingerprint: str | None = None
+    fingerprints: _Late[list[str]] = _Late()
     rendered_from: Provenance | Callable[[], Provenance] | None = None
     messages_key: str = "messages"
     system_key: str | None = "system"
-    events: list[RecordedEvent] = field(default_factory=list, repr=False)
-    _prefix_changed: list[Diagnostic] | None = field(default=None, repr=False)
+    events: _Late[list[RecordedEvent]] = _Late()
+    _prefix_changed: list[Diagnostic] | None = None
 
     @property
     def prefix_changed(self) -> list[Diagnostic]:
@@ -64,11 +90,6 @@ class Result:
         elif callable(self.rendered_from):
             self.rendered_from = self.rendered_from()
         return self.rendered_from
-
-    @property
-    def fingerprint(self) -> str | None:
-        """The running hash over the whole request."""
-        return self.fingerprints[-1] if self.fingerprints else None
 
     @property
     def beside(self) -> JsonObject:
@@ -126,9 +147,21 @@ def replay(
     target, known = starting(planned, target)
     messages, lost = lowered(neutral(planned), target.rung)
     rendered = render(planned, messages, target)
-    result = answered(conversation_id, target, planned, messages, [*lost, *known], rendered, events)
+    result = answered(
+        conversation_id,
+        target,
+        planned.version,
+        planned.context,
+        planned.sendable,
+        rendered,
+        plan=planned,
+        neutral=messages,
+        diagnostics=in_order(planned.diagnostics, [*lost, *known], rendered.diagnostics),
+        events=events,
+    )
     if options.fingerprints:
         result.fingerprints = fingerprints(result.beside, result.messages)
+        result.fingerprint = result.fingerprints[-1]
     return result
 
 
@@ -142,31 +175,43 @@ def starting(planned: Plan, asked: Target | Mapping[str, Json] | str) -> tuple[T
     return started(target, filter(is_rung_note, planned.notes))
 
 
+def in_order(
+    planned: Iterable[Diagnostic], lost: Sequence[Diagnostic], rendered: Sequence[Diagnostic]
+) -> list[Diagnostic]:
+    """All diagnostics by version: the plan's (in order already), those of neither, and the renderer's."""
+    found = [*planned, *lost, *rendered]
+    if lost or rendered:
+        found.sort(key=lambda one: one.version or 0)
+    return found
+
+
 def answered(
     conversation_id: str,
     target: Target,
-    planned: Plan,
-    messages: list[Message],
-    lost: list[Diagnostic],
+    version: int,
+    context: JsonObject | None,
+    sendable: bool,
     rendered: Rendered,
-    events: list[RecordedEvent],
+    *,
+    plan: Plan | Callable[[], Plan],
+    neutral: list[Message] | Callable[[], list[Message]],
+    diagnostics: list[Diagnostic] | Callable[[], list[Diagnostic]],
+    events: list[RecordedEvent] | Callable[[], list[RecordedEvent]],
 ) -> Result:
-    """What a replay answers, without fingerprints; `lost` are diagnostics of neither plan nor renderer."""
-    found = [*planned.diagnostics, *lost, *rendered.diagnostics]
-    if lost or rendered.diagnostics:
-        found.sort(key=lambda one: one.version or 0)
+    """What a replay answers, without fingerprints; `version`, `context` and `sendable` are the plan's."""
     return Result(
-        conversation_id,
-        planned.version,
-        target,
-        rendered.system,
-        planned.context,
-        rendered.messages,
-        planned.sendable if rendered.sendable is None else rendered.sendable,
-        found,
-        planned,
-        messages,
-        rendered.extra,
+        conversation_id=conversation_id,
+        version=version,
+        target=target,
+        system=rendered.system,
+        context=context,
+        messages=partial(listed, rendered.messages),
+        sendable=sendable if rendered.sendable is None else rendered.sendable,
+        diagnostics=diagnostics,
+        plan=plan,
+        neutral=neutral,
+        extra=rendered.extra,
+        fingerprints=[],
         rendered_from=rendered.provenance,
         messages_key=rendered.messages_key,
         system_key=rendered.system_key,

@@ -9,6 +9,7 @@ the assistant's message (V5). `extra` holds call settings, `tools` by name with 
 from collections.abc import Sequence
 
 from ledger.events import JsonObject
+from replay.growing import Growing
 from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
@@ -55,8 +56,8 @@ class AiSdkWriting(RequestWriting):
         self._dialect = dialect_of(target)
         self._below = below(plan.items, target)
         self._gate = ReasoningGate(target, self._below, plan.context_record)
-        self._messages: list[JsonObject] = []
-        self._provenance: list[list[list[int]]] = []
+        self._messages: Growing[JsonObject] = Growing()
+        self._provenance: Growing[list[list[int]]] = Growing()
         self._led: bool | None = None  # whether the assistant's messages so far begin with reasoning
         self._system = self._prompt(plan)
         recorded = (plan.context or {}).get("tools")
@@ -75,7 +76,7 @@ class AiSdkWriting(RequestWriting):
         return Rendered(
             self._messages,
             self._system,
-            self._provenance,
+            self._provenance.whole,
             self._diagnostics,
             self._refusal(),
             extra,

@@ -4,7 +4,7 @@ Runtimes record it in the block's metadata as it came, or under `anthropic` ther
 own steps only, and where what it refers to is in the request (A38, A42, A43 of specs/providers.md).
 """
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from ledger.events import Json, JsonObject
 from ledger.recorded import RecordedEvent
@@ -24,7 +24,7 @@ def given(metadata: Json) -> JsonObject:
     return {**metadata, **inner} if isinstance(inner, dict) else metadata
 
 
-def citations(block: Block, found: Collection[str]) -> tuple[list[JsonObject], int]:
+def citations(block: Block, found: Container[str]) -> tuple[list[JsonObject], int]:
     """The citations that go back with a text, and how many do not: of web results with their `found` urls."""
     recorded = given(block.provider_metadata).get("citations")
     if not isinstance(recorded, list):
@@ -45,7 +45,7 @@ def toolset(block: Block) -> str | None:
     return name if isinstance(name, str) and name and is_clean(name) else None
 
 
-def caller(block: Block, sent: Collection[str]) -> JsonObject | str | None:
+def caller(block: Block, sent: Container[str]) -> JsonObject | str | None:
     """Who made a call: None where nobody is recorded, a word for the diagnostic where it cannot be sent.
 
     `sent` are the ids of the server tools' calls that are in the request.

@@ -9,6 +9,7 @@ decision looks back only, so that what was once rendered stays (X7).
 import re
 from collections.abc import Sequence
 from copy import copy
+from itertools import islice
 from typing import NamedTuple
 
 from ledger.events import Context, Json, JsonObject
@@ -257,7 +258,7 @@ def in_force(config: JsonObject, messages: Sequence[JsonObject]) -> JsonObject:
         return config
     if blocks_of(messages[-1])[0]["type"] != "tool_result":
         return config
-    for message in reversed(messages[:-1]):
+    for message in islice(reversed(messages), 1, None):
         blocks = blocks_of(message)
         if message["role"] == "assistant":
             if blocks[0]["type"] in THINKING:

@@ -10,6 +10,7 @@ from copy import copy
 from typing import cast
 
 from ledger.events import Json, JsonObject
+from replay.growing import Known
 from replay.items import Call, HostedResult
 from replay.materialize import Message
 from replay.providers.content import Report
@@ -69,9 +70,9 @@ class HostedTools:
     def __init__(self, provider: str, tools: Sequence[JsonObject]) -> None:
         self._provider = provider
         self._declared = [kind for tool in tools if isinstance(kind := tool.get("type"), str)]
-        self._sent: dict[Call, str] = {}
-        self.ids: set[str] = set()  # of the calls that are in the request
-        self.urls: set[str] = set()  # of the search results that are
+        self._sent: Known[Call, None] = Known()
+        self.ids: Known[str, None] = Known()  # of the calls that are in the request
+        self.urls: Known[str, None] = Known()  # of the search results that are
 
     def waits(self, message: Message) -> bool:
         """True for a message with a call that only what follows decides about: its result is not beside it."""
@@ -85,7 +86,7 @@ class HostedTools:
     def fork(self) -> "HostedTools":
         """A copy that goes on apart."""
         twin = copy(self)
-        twin._sent, twin.ids, twin.urls = dict(self._sent), set(self.ids), set(self.urls)
+        twin._sent, twin.ids, twin.urls = self._sent.fork(), self.ids.fork(), self.urls.fork()
         return twin
 
     def call(self, call: Call, following: Sequence[Message]) -> JsonObject | str:
@@ -104,8 +105,8 @@ class HostedTools:
                 return result
             if not self._reached(call.hosted_result, following):
                 return "its result is not in the same turn"
-        self._sent[call] = call.id
-        self.ids.add(call.id)
+        self._sent.put(call, None)
+        self.ids.put(call.id, None)
         return {"type": "server_tool_use", "id": call.id, "name": name, "input": call.event.args}
 
     def result(self, result: HostedResult) -> JsonObject | str:
@@ -113,7 +114,9 @@ class HostedTools:
         block = self._result(result) if result.call in self._sent else "its call is left out"
         hits = block.get("content") if isinstance(block, dict) else None
         if isinstance(hits, list):
-            self.urls |= {str(hit["url"]) for hit in hits if isinstance(hit, dict)}
+            for hit in hits:
+                if isinstance(hit, dict):
+                    self.urls.put(str(hit["url"]), None)
         return block
 
     def _refused(self, call: Call, name: str) -> str | None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ledger.events import JsonObject
+from replay.growing import Growing
 from replay.materialize import Origin
 
 
@@ -18,10 +19,10 @@ class Merged:
     def __init__(self, key: str = "content") -> None:
         self.role = ""
         self._key = key  # under which the parts stand
-        self.messages: list[JsonObject] = []
+        self.messages: Growing[JsonObject] = Growing()
         self.content: list[JsonObject] = []
         self.origins: list[Origin | None] = []
-        self._origins: list[list[Origin | None]] = []
+        self._origins: Growing[list[Origin | None]] = Growing()
 
     def add(self, role: str, content: list[JsonObject], origins: list[Origin | None]) -> None:
         """Adds parts to the last message, or starts one with them; the lists are taken over."""
@@ -37,11 +38,9 @@ class Merged:
         """A copy that goes on apart: the last message, which may grow, is copied; the others are shared."""
         twin = Merged(self._key)
         twin.role = self.role
-        twin.messages, twin._origins = list(self.messages), list(self._origins)
         twin.content, twin.origins = list(self.content), list(self.origins)
-        if twin.messages:
-            twin.messages[-1] = {**self.messages[-1], self._key: twin.content}  # type: ignore[dict-item]
-            twin._origins[-1] = twin.origins
+        twin.messages = self.messages.fork(lambda last: {**last, self._key: twin.content})  # type: ignore[dict-item]
+        twin._origins = self._origins.fork(lambda _: twin.origins)
         return twin
 
     def first_type(self) -> object:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from copy import copy
 from typing import Self
 
+from replay.growing import Known
+
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
 _FITS = re.compile(r"[A-Za-z0-9_-]+")
 _FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -26,8 +28,8 @@ class Renamed:
     def __init__(self, fits: Callable[[str], bool], made: Callable[[str], str]) -> None:
         self._fits = fits
         self._made = made
-        self._sent: dict[str, str] = {}
-        self._taken: set[str] = set()
+        self._sent: Known[str, str] = Known()
+        self._taken: Known[str, None] = Known()
 
     def sent(self, name: str) -> str:
         """What a recorded name is sent as; always the same within a request."""
@@ -37,19 +39,20 @@ class Renamed:
             while sent in self._taken:
                 attempt += 1
                 sent = self._made(f"{name}\x00{attempt}")
-            self._taken.add(sent)
-            self._sent[name] = sent
+            self._taken.put(sent, None)
+            self._sent.put(name, sent)
         return sent
 
     def fork(self) -> Self:
         """A copy that goes on apart."""
         twin = copy(self)
-        twin._sent, twin._taken = dict(self._sent), set(self._taken)
+        twin._sent, twin._taken = self._sent.fork(), self._taken.fork()
         return twin
 
     def known(self, name: str) -> str:
         """What a name that was asked for before is sent as."""
-        return self._sent.get(name, name)
+        sent = self._sent.get(name)
+        return name if sent is None else sent
 
 
 class Names(Renamed):

@@ -6,6 +6,7 @@ from typing import Protocol, Self, runtime_checkable
 from ledger.events import Json
 from ledger.recorded import RecordedEvent
 from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
+from replay.growing import Growing
 from replay.providers.settings import Settings
 
 
@@ -19,7 +20,7 @@ class Noting:
     `_context_record` gave the context in force."""
 
     def __init__(self, record: RecordedEvent | None) -> None:
-        self._diagnostics: list[Diagnostic] = []
+        self._diagnostics: Growing[Diagnostic] = Growing()
         self._context_record = self._record = record
         self._step_id: str | None = None
 

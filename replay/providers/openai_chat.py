@@ -8,6 +8,7 @@ goes back only in a dialect that has a field for it, to the model that made it; 
 from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
+from replay.growing import Growing
 from replay.items import Answer, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
@@ -58,8 +59,8 @@ class ChatWriting(RequestWriting):
         self._dialect = dialect
         self._model = model_of(plan.items, target, dialect.providers)
         self._ownership = Ownership(target, self._model, dialect.providers, APIS)
-        self._messages: list[JsonObject] = []
-        self._provenance: list[list[list[int]]] = []
+        self._messages: Growing[JsonObject] = Growing()
+        self._provenance: Growing[list[list[int]]] = Growing()
         self._system = self._prompt(plan)
         self._tools = definitions((plan.context or {}).get("tools"), self._names, self._note)
 
@@ -73,7 +74,7 @@ class ChatWriting(RequestWriting):
         return Rendered(
             self._messages,
             self._system,
-            self._provenance,
+            self._provenance.whole,
             self._diagnostics,
             self._refusal(),
             extra,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from ledger.events import JsonObject
+from replay.growing import Growing, Known
 from replay.items import Answer, Block, Call, Entry, HostedResult, Item, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
@@ -59,25 +60,24 @@ class ResponsesWriting(RequestWriting):
         self._context = plan.context
         self._model = model_of(plan.items, target, PROVIDERS)
         self._ownership = Ownership(target, self._model, PROVIDERS, APIS)
-        self._items: list[JsonObject] = []
-        self._provenance: list[list[list[int]]] = []
+        self._items: Growing[JsonObject] = Growing()
+        self._provenance: Growing[list[list[int]]] = Growing()
         self._compacted = last_compaction(plan, self._ownership)
         self._compacting: Compacted | None = None  # it stands in the request
         self._context_record = plan.context_record
         self._in_use = False  # the target answered under the context in force: it takes all of its settings
         self._item_ids = ItemIds()
-        self._custom: set[str] = set()  # sent ids of calls that are custom ones: their outputs are, too (R3)
+        self._custom: Known[str, None] = (
+            Known()
+        )  # sent ids of calls that are custom ones: their outputs are, too (R3)
         self._system = self._instructions(plan)
         self._tools = definitions((plan.context or {}).get("tools"), self._names, self._note)
 
     def fork(self) -> Self:
         """A copy that goes on apart; what it holds of the last item may still grow."""
         twin = super().fork()
-        if self._items:
-            last = self._items[-1]
-            content = last.get("content")
-            twin._items[-1] = {**last, "content": list(content)} if isinstance(content, list) else dict(last)
-            twin._provenance[-1] = [list(versions) for versions in self._provenance[-1]]
+        twin._items = self._items.fork(_apart)
+        twin._provenance = self._provenance.fork(lambda last: [list(versions) for versions in last])
         return twin
 
     def write(self, message: Message) -> None:
@@ -102,7 +102,7 @@ class ResponsesWriting(RequestWriting):
         return Rendered(
             self._items,
             self._system,
-            self._provenance,
+            self._provenance.whole,
             self._diagnostics,
             self._refusal(),
             extra,
@@ -125,7 +125,7 @@ class ResponsesWriting(RequestWriting):
     def _compact(self, compacted: Compacted) -> None:
         """What was written is in the compaction: it goes, and the item says where it came from."""
         versions = {version for parts in self._provenance for part in parts for version in part}
-        self._items, self._provenance, self._item_ids = [], [], ItemIds()
+        self._items, self._provenance, self._item_ids = Growing(), Growing(), ItemIds()
         self._last_step, self._compacted, self._compacting = None, None, compacted
         name = compacted.item.get("id")
         if isinstance(name, str):
@@ -242,7 +242,7 @@ class ResponsesWriting(RequestWriting):
         sent, name = self._call_id(call), self._tool_name(call)
         item = call_item(call, sent, name, unit, self._note)
         if item["type"] == "custom_tool_call":
-            self._custom.add(sent)
+            self._custom.put(sent, None)
         self._add(item, [list(call.versions)])
 
     def _refusal(self) -> bool | None:
@@ -253,3 +253,8 @@ class ResponsesWriting(RequestWriting):
             if item.get("role") != "system":
                 break
         return self._unanswerable()
+
+
+def _apart(item: JsonObject) -> JsonObject:
+    content = item.get("content")
+    return {**item, "content": list(content)} if isinstance(content, list) else dict(item)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from ledger.events import JsonObject
+from replay.growing import Known
 from replay.items import Block, Call, HostedResult, Thinking
 from replay.providers.content import is_blank
 from replay.providers.opaque import Opaque, opaque_of
@@ -24,19 +25,20 @@ class ItemIds:
     """The item ids that a request has: none twice."""
 
     def __init__(self) -> None:
-        self._sent: set[str] = set()
+        self._sent: Known[str, None] = Known()
 
     def take(self, names: Sequence[str]) -> bool:
         """Keep these for the request; False, and none is kept, where one is in it already."""
-        if len(set(names)) != len(names) or not self._sent.isdisjoint(names):
+        if len(set(names)) != len(names) or any(name in self._sent for name in names):
             return False
-        self._sent.update(names)
+        for name in names:
+            self._sent.put(name, None)
         return True
 
     def fork(self) -> "ItemIds":
         """A copy that goes on apart."""
         copy = ItemIds()
-        copy._sent = set(self._sent)
+        copy._sent = self._sent.fork()
         return copy
 
 

@@ -10,6 +10,7 @@ arguments of `pydantic_ai.direct.model_request`.
 from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
+from replay.growing import Growing
 from replay.items import Answer, Block, Call, Entry, HostedResult, Step, Thinking
 from replay.materialize import Message
 from replay.options import Target
@@ -62,8 +63,8 @@ class PydanticWriting(RequestWriting):
         self._target = target
         self._below = below(plan.items, target)
         self._gate = ReasoningGate(target, self._below, plan.context_record)
-        self._messages: list[JsonObject] = []
-        self._provenance: list[list[list[int]]] = []
+        self._messages: Growing[JsonObject] = Growing()
+        self._provenance: Growing[list[list[int]]] = Growing()
         self._led: bool | None = None  # whether the responses in a row begin with thinking
         self._asked = False  # a prompt or a result stands in the request
         self._system = self._prompts(plan)
@@ -81,7 +82,13 @@ class PydanticWriting(RequestWriting):
             extra["model_settings"] = settings
         refusal = self._refusal()
         return Rendered(
-            self._messages, self._system, self._provenance, self._diagnostics, refusal, extra, system_key=None
+            self._messages,
+            self._system,
+            self._provenance.whole,
+            self._diagnostics,
+            refusal,
+            extra,
+            system_key=None,
         )
 
     def _request(self, parts: Sequence[JsonObject], versions: list[list[int]]) -> None:

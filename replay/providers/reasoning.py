@@ -8,11 +8,12 @@ Anthropic's own rules (`anthropic_thinking`).
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ledger.events import JsonObject
 from ledger.recorded import RecordedEvent
+from replay.growing import Known
 from replay.items import Block, Step, Thinking
 from replay.options import Target
 from replay.providers.anthropic_thinking import ThinkingGate
@@ -59,14 +60,14 @@ class ReasoningGate:
         self._ownership = Ownership(
             target, below.model, family.providers if family else (), family.apis if family else ()
         )
-        self._items: set[str] = set()  # ids of items that were sent
+        self._items: Known[str, None] = Known()  # ids of items that were sent
         self._closed: int | None = None  # the version of thinking for Anthropic that could not be sent
 
     def fork(self) -> "ReasoningGate":
         """A copy that goes on apart."""
         twin = copy.copy(self)
         twin._gate = copy.copy(self._gate)
-        twin._items = set(self._items)
+        twin._items = self._items.fork()
         return twin
 
     def new_turn(self) -> None:
@@ -133,8 +134,12 @@ class ReasoningGate:
             if name in found.values() and not isinstance(block, Thinking):
                 return {}
             found[block] = name
-        self._items.update(found.values())
+        self._send(found.values())
         return found
+
+    def _send(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._items.put(name, None)
 
     def _inside(
         self,
@@ -216,7 +221,7 @@ class ReasoningGate:
             else:
                 mine.add(name)
                 kept[thinking] = Kept(texts, opaque)
-        self._items |= mine
+        self._send(mine)
         return kept
 
     def _close(self, lost: Sequence[Thinking]) -> None:

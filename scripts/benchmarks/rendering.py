@@ -63,8 +63,8 @@ def go_on(settings: Settings) -> Iterator[Figure]:
     """A kept replay's next request after one step more, with its fingerprints: after a long history beside a
     short one, and beside a whole replay of the long one."""
     long, short = history(settings.size(STEPS, quick=500)), history(FEW)
-    for provider in ("anthropic", "openai-chat", "openai-responses"):
-        target = {"provider": provider, "model": MODELS[provider]}
+    for provider in targets():
+        target = {"provider": provider, "model": MODELS.get(provider, "claude-opus-4-5")}
         contenders: dict[str, Callable[[], Callable[[], object]]] = {
             "whole replay": lambda target=target: lambda: replay(long, "c", target),  # type: ignore[misc]
             "one step more": _next_steps(long, target, settings.rounds + 1),
@@ -73,12 +73,12 @@ def go_on(settings: Settings) -> Iterator[Figure]:
         rounds = interleave(contenders, settings.rounds, time.process_time)
         case = f"{provider}, {len(long):,} events, fingerprints, CPU time"
         whole, one, few = contenders
-        for name, peer in ((one, whole), (one, few)):
-            cost = rounds.median(name) * 1000
-            ratios = rounds.ratios(name, peer)
-            yield Figure(
-                case, name, cost, "ms", peer, statistics.median(ratios), min(ratios), max(ratios), None
-            )
+        flat = Target(2, at_least=False)
+        for peer, bound in ((whole, None), (few, flat)):
+            ratios = rounds.ratios(one, peer)
+            ratio = statistics.median(ratios)
+            cost = rounds.median(one) * 1000
+            yield Figure(case, one, cost, "ms", peer, ratio, min(ratios), max(ratios), bound)
 
 
 def _next_steps(

@@ -202,3 +202,32 @@ def test_an_answer_stays_what_it_was_when_more_is_fed() -> None:
         found = going.result()
         kept.append((found, json.dumps([found.request, found.fingerprints, len(found.plan.items)])))
     assert all(json.dumps([one.request, one.fingerprints, len(one.plan.items)]) == said for one, said in kept)
+
+
+@pytest.mark.parametrize("provider", targets())
+def test_an_answer_is_the_callers_own_whenever_its_lists_are_asked_for(provider: str) -> None:
+    target = {"provider": provider, "model": "m"}
+    records = recorded(steps(8, turns=3))
+    going = Continued("c", target)
+    answers = []
+    for number, record in enumerate(records, start=1):
+        going.feed([record])
+        answers.append(going.result())
+        if number % 2:
+            _spoil(going.result())
+    for number, found in enumerate(answers, start=1):  # the lists of each are made only now
+        assert told(found) == told(replay(records[:number], "c", target))
+        _spoil(found)
+    assert told(going.result()) == told(replay(records, "c", target))
+
+
+def _spoil(found: Result) -> None:
+    plan = found.plan
+    lists: list[Any] = [found.messages, found.neutral, found.diagnostics, found.fingerprints, found.events]
+    for one in [*lists, found.provenance, plan.items, plan.diagnostics, plan.notes]:
+        assert type(one) is list
+        one.clear()
+    for turn in plan.turns.values():
+        turn.steps.clear()
+        turn.named.clear()
+    plan.turns.clear()

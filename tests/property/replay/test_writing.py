@@ -23,7 +23,7 @@ def told(rendered: Rendered) -> str:
     provenance = rendered.provenance() if callable(rendered.provenance) else rendered.provenance
     noted = [one.as_json() for one in rendered.diagnostics]
     return json.dumps(
-        [rendered.messages, rendered.system, provenance, noted, rendered.sendable, rendered.extra]
+        [[*rendered.messages], rendered.system, provenance, noted, rendered.sendable, rendered.extra]
     )
 
 
