@@ -15,7 +15,8 @@ from ledger.store import Head, Ledger
 from turnledger.cli.front import Failure, Front, existing, say
 from turnledger.exporting.documents import FORMS, ONE, document
 from turnledger.exporting.own_lines import own_lines, with_sources
-from turnledger.exporting.redaction import Redaction, Rule, rules_of
+from turnledger.exporting.redaction import Redaction, rules_of
+from turnledger.exporting.shapes import Rule
 
 OWN = "jsonl"
 SPOOLED = 32 * 1024 * 1024
@@ -71,6 +72,8 @@ def export(
         heads = [existing(ledger, name) for name in names]
         if form in ONE and len(heads) != 1:
             raise click.UsageError(f"{form} holds one conversation a file, not {len(heads)}")
+        if redaction is not None:
+            _learn(ledger, heads, redaction)
         _write(_pieces(ledger, heads, form, redaction), output)
     if redaction is not None:
         counted = ", ".join(f"{number} {name}" for name, number in sorted(redaction.hidden.items()))
@@ -85,6 +88,12 @@ def _rules(path: Path | None) -> tuple[Rule, ...]:
     except (OSError, ValueError) as problem:
         raise BadInput(problem=f"{path.name}: {problem}") from None
     return rules_of(given)
+
+
+def _learn(ledger: Ledger, heads: list[Head], redaction: Redaction) -> None:
+    for head in with_sources(ledger, [one.conversation_id for one in heads]):
+        for record in ledger.read(head.conversation_id, head.first_version - 1, head.version):
+            redaction.learn(json.loads(record.body))
 
 
 def _pieces(ledger: Ledger, heads: list[Head], form: str, redaction: Redaction | None) -> Iterator[bytes]:

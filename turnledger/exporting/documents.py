@@ -22,7 +22,11 @@ def document(ledger: Ledger, heads: Sequence[Head], form: str, redaction: Redact
 
     What is to be hidden is hidden in the events, before anything is made of them.
     """
-    return "\n".join(FORMS[form](head.conversation_id, _events(ledger, head, redaction)) for head in heads)
+    made = []
+    for head in heads:
+        name = head.conversation_id if redaction is None else redaction.name(head.conversation_id)
+        made.append(FORMS[form](name, _events(ledger, head, redaction)))
+    return "\n".join(made)
 
 
 def _events(ledger: Ledger, head: Head, redaction: Redaction | None) -> list[RecordedEvent]:

@@ -36,8 +36,10 @@ def with_sources(ledger: Ledger, names: Sequence[str]) -> list[Head]:
 def own_lines(ledger: Ledger, heads: Sequence[Head], redaction: Redaction | None = None) -> Iterator[bytes]:
     """The lines of these conversations as they stand at their heads, one page of events in memory."""
     for head in heads:
-        source, version = head.source_conversation_id, head.source_version
-        yield _line(json_bytes(opening(head.conversation_id, source, version, redacted=redaction is not None)))
+        name, source, version = head.conversation_id, head.source_conversation_id, head.source_version
+        if redaction is not None:
+            name, source = redaction.name(name), source and redaction.name(source)
+        yield _line(json_bytes(opening(name, source, version, redacted=redaction is not None)))
         digest, count = hashlib.sha256(), 0
         for record in ledger.read(head.conversation_id, head.first_version - 1, head.version):
             body = record.body
@@ -46,7 +48,7 @@ def own_lines(ledger: Ledger, heads: Sequence[Head], redaction: Redaction | None
             digest.update(body)
             count += 1
             yield _line(body)
-        yield _line(json_bytes(closing(head.conversation_id, count, digest.hexdigest())))
+        yield _line(json_bytes(closing(name, count, digest.hexdigest())))
 
 
 def _line(body: bytes) -> bytes:

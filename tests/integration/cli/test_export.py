@@ -216,7 +216,7 @@ def test_what_cannot_be_searched_is_hidden(desk: Desk, tmp_path: Path) -> None:
     assert "QUJD" not in answer.out
     assert "xxxx" not in answer.out
     assert "zebra" not in answer.out
-    assert "1 code word, 1 data that is no text, 1 too long to be searched" in answer.err
+    assert "1 code word, 1 data, 1 too long to be searched" in answer.err
     assert json.loads(answer.out.splitlines()[0])["redacted"] is True
     assert elsewhere(tmp_path)("import", "turnledger", "-", input=answer.out).code == 0
 
