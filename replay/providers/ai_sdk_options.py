@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.ai_sdk_parts import Dialect, readable
+from replay.providers.anthropic_models import asked_thinking
 from replay.providers.anthropic_thinking import in_force
 from replay.providers.content import Report
 from replay.providers.merging import blocks_of
@@ -73,10 +74,13 @@ def options_of(
     """What the provider below must be told: whether responses are stored (V8), how it thinks (A24)."""
     if gate.family == "openai-responses":
         return {"openai": {"store": gate.stored}}
-    if gate.family != "anthropic" or target.thinking is None:
+    if gate.family != "anthropic":
         return {}
-    told = in_force(target.thinking, _as_anthropic(messages))
-    if told != target.thinking:
+    asked = asked_thinking(target.thinking, gate.below.model, report)
+    if asked is None:
+        return {}
+    told = in_force(asked, _as_anthropic(messages))
+    if told != asked:
         report("thinking_off")
     camel = {"budget_tokens": "budgetTokens", "block_binding": "blockBinding"}
     return {"anthropic": {"thinking": {camel.get(key, key): value for key, value in told.items()}}}

@@ -19,6 +19,7 @@ from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.anthropic_blocks import content_blocks, result_content
 from replay.providers.anthropic_given import caller, citations, compaction, toolset
+from replay.providers.anthropic_models import asked_thinking, only_adaptive
 from replay.providers.anthropic_seams import declined, is_before
 from replay.providers.anthropic_settings import MAX_MESSAGES, bound, settings
 from replay.providers.anthropic_thinking import PROVIDERS, THINKING, ThinkingGate, Verdict, in_force
@@ -64,7 +65,8 @@ class AnthropicWriting(Noting):
         self._names = Names(NAME_LIMIT)
         self._tool_names: dict[str, str] = {}
         self._model = model_of(plan.items, target, PROVIDERS)
-        self._thinking = bound(target.thinking, settings_in(plan.context), self._note)
+        asked = asked_thinking(target.thinking, self._model, self._note)
+        self._thinking = bound(asked, settings_in(plan.context), self._note)
         binding = None if self._thinking is None else self._thinking.get("block_binding")
         self._gate = ThinkingGate(target, self._model, (plan.context_record,), binding)
         self._tools = tool_definitions((plan.context or {}).get("tools"), self._names, self._note)
@@ -109,7 +111,14 @@ class AnthropicWriting(Noting):
             if extra["thinking"] != self._thinking:
                 self._note("thinking_off")
         recorded = settings_in(self._plan.context)
-        extra |= settings(recorded, extra.get("thinking"), self._tools, self._names, self._gate.binds)
+        extra |= settings(
+            recorded,
+            extra.get("thinking"),
+            self._tools,
+            self._names,
+            newest=self._gate.binds,
+            sampled=not only_adaptive(self._model),
+        )
         if self._thinking is not None:
             recorded.kept.add("thinking")  # the target's own stands for it
         self._note_skipped(recorded)

@@ -34,16 +34,23 @@ def bound(thinking: JsonObject | None, recorded: JsonObject, report: Report) -> 
 
 
 def settings(
-    recorded: Settings, thinking: Json, tools: Sequence[JsonObject], names: Names, newest: bool
+    recorded: Settings,
+    thinking: Json,
+    tools: Sequence[JsonObject],
+    names: Names,
+    *,
+    newest: bool,
+    sampled: bool,
 ) -> JsonObject:
     """The keys to add to a request with this thinking configuration and these tools, whose names `names` sent.
 
     A forced `tool_choice` is left out with thinking on, and always on the newest models (A27); any choice
-    without tools, or of one that is absent, too. `temperature` goes only where no thinking is asked for.
+    without tools, or of one that is absent, too. `temperature` goes only where no thinking is asked for, to
+    models that are `sampled`.
     """
     thinks = isinstance(thinking, dict) and thinking.get("type") != "disabled"
     found = counts(recorded, "max_tokens")
-    if not thinks:
+    if sampled and not thinks:
         found |= numbers(recorded, {"temperature": (0, 1)})
     choice = recorded.get("tool_choice")
     if not isinstance(choice, dict) or not tools:

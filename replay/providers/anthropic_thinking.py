@@ -6,7 +6,6 @@ to the end of the turn, or, where the model binds thinking to its prefix, to the
 decision looks back only, so that what was once rendered stays (X7).
 """
 
-import re
 from collections.abc import Sequence
 from copy import copy
 from itertools import islice
@@ -17,6 +16,7 @@ from ledger.recorded import RecordedEvent
 from replay.items import Block, Step, Thinking
 from replay.options import Target
 from replay.parts import canonical
+from replay.providers.anthropic_models import binds_prefix, taken
 from replay.providers.merging import blocks_of
 from replay.providers.ownership import Ownership
 from replay.providers.wire_text import is_clean
@@ -26,21 +26,8 @@ APIS = frozenset({"messages", "anthropic-messages", "anthropic.messages"})
 """How runtimes call this wire format; the format has one."""
 
 THINKING = ("thinking", "redacted_thinking")
-_MODEL = re.compile(r"claude-(?:(?:instant|opus|sonnet|haiku|fable|mythos)-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?")
-_FIRST_BOUND = (5, 1)
 _READS: dict[str, tuple[str, ...]] = {"claude-fable-5-1": ("claude-opus-5", "claude-opus-5-5")}
 """Whose thinking a model reads beside its own (A14)."""
-
-
-def binds_prefix(target: Target) -> bool:
-    """True when the model binds thinking to all that was sent before it (specs/providers.md 1.3).
-
-    Known models below 5.1 do not; a model that cannot be told is taken to.
-    """
-    if target.binds_prefix is not None:
-        return target.binds_prefix
-    match = _MODEL.match(target.model or "")
-    return match is None or (int(match[1]), int(match[2] or 0)) >= _FIRST_BOUND
 
 
 class Verdict(NamedTuple):
@@ -73,7 +60,7 @@ class ThinkingGate:
         self._given_at = 0
         asked = isinstance(binding, dict) and binding.get("prefix_mismatch_behavior") == "drop_block"
         self._compares = in_force is not None and self.binds and not asked
-        self.manual = target.thinking is not None and target.thinking.get("type") == "enabled"
+        self.manual = taken(target.thinking or {}, model).get("type") == "enabled"
         self._ownership = Ownership(target, model, PROVIDERS, APIS, _READS.get(model or "", ()))
         self._closed_since: int | None = None
 
@@ -137,6 +124,10 @@ class ThinkingGate:
             return None
         return {"type": "thinking", "thinking": event.text, "signature": event.signature}
 
+    def _wire(self, block: Thinking) -> JsonObject | None:
+        """The block as it goes back, None when it is neither signed nor redacted."""
+        return _wire(block)
+
     def admits(
         self, step: Step, thinkings: Sequence[Thinking], left_out: Sequence[Block], led: bool | None
     ) -> list[Verdict]:
@@ -166,7 +157,7 @@ class ThinkingGate:
         for block in thinkings:
             if step.state_invalid:
                 return block, "invalid_replay_state"
-            wire = _wire(block)
+            wire = self._wire(block)
             if wire is None:
                 if block is not step.blocks[-1]:
                     return block, "unsigned"
@@ -192,7 +183,7 @@ class ThinkingGate:
             if unit[1] == "unsigned" and not block.signed:
                 return Verdict(None, "unsigned_thinking_skipped", {})
             return Verdict(None, "damaged_thinking_skipped", {"reason": unit[1], "damaged": unit[0].version})
-        wire = _wire(block)
+        wire = self._wire(block)
         if wire is None:
             return Verdict(None, "unsigned_thinking_skipped", {})
         if self._is_elsewhere(step):

@@ -17,6 +17,7 @@ from replay.options import Target
 from replay.parts import system_as_user
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
+from replay.providers.anthropic_models import asked_thinking, binding_of, only_adaptive
 from replay.providers.bedrock_blocks import FILLER, Blocks, text_block, with_text
 from replay.providers.bedrock_families import family_of
 from replay.providers.bedrock_settings import (
@@ -76,7 +77,7 @@ class BedrockWriting(RequestWriting):
         self._written = Merged()
         self._blocks = Blocks(self._family)
         self._used: dict[str, str] = {}  # recorded tool name -> sent, in the order of use
-        self._gate = BedrockGate(target, self._model)
+        self._gate = BedrockGate(target, self._model, plan.context_record, binding_of(target.thinking))
         self._context = plan.context
         self._tools = tool_specs((plan.context or {}).get("tools"), self._names, self._note)
         self._system = self._prompt(plan)
@@ -90,7 +91,7 @@ class BedrockWriting(RequestWriting):
         if tools:
             choice = tool_choice(given, self._tools, self._names, self._family, free=free)
             extra["toolConfig"] = {"tools": list(tools), **choice}
-        if settings := inference(given, free=free):
+        if settings := inference(given, free=free and not only_adaptive(self._model)):
             extra["inferenceConfig"] = settings
         self._note_skipped(given)
         if thinking is not None:
@@ -100,9 +101,11 @@ class BedrockWriting(RequestWriting):
         return Rendered(done.messages, self._system, done.provenance, self._diagnostics, self._refusal(), extra)
 
     def _thinking(self) -> JsonObject | None:
-        config = self._target.thinking
-        if config is None or self._family.name != "anthropic":
-            return config
+        if self._family.name != "anthropic":
+            return self._target.thinking
+        config = asked_thinking(self._target.thinking, self._model, self._note)
+        if config is None:
+            return None
         sent = thinking_in_force(config, self._written.messages)
         if sent != config:
             self._note("thinking_off")

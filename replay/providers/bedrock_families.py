@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from replay.options import Target
-from replay.providers.anthropic_thinking import binds_prefix
+from replay.providers.anthropic_models import binds_prefix
 
 Beside: TypeAlias = Literal["text_and_images", "nothing"]
 
@@ -59,5 +59,4 @@ def binds(target: Target, model: str | None) -> bool:
     """True when a Claude model binds thinking to what was sent before it (specs/providers.md 1.3)."""
     if target.binds_prefix is not None or family_of(model).name != "anthropic":
         return bool(target.binds_prefix)
-    bare = model[model.index("claude") :] if model is not None and "claude" in model else None
-    return binds_prefix(replace(target, model=bare))
+    return binds_prefix(replace(target, model=model))

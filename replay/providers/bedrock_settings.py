@@ -55,8 +55,8 @@ def tool_choice(
 
 
 def inference(recorded: Settings, *, free: bool) -> JsonObject:
-    """The recorded settings as `inferenceConfig`; empty for none. Newer Claude models take a temperature or a
-    top_p, not both, and neither beside thinking."""
+    """The recorded settings as `inferenceConfig`; empty for none. Claude models take a temperature or a top_p,
+    not both, and neither beside thinking; the newest take none. `free`: nothing of that stands in the way."""
     found: JsonObject = {}
     if most := counts(recorded, "max_tokens"):
         found["maxTokens"] = most["max_tokens"]

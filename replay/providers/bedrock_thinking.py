@@ -2,14 +2,17 @@
 names, in Converse's spelling."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from ledger.events import Json, JsonObject
+from ledger.recorded import RecordedEvent
 from replay.items import Block, Step, Thinking
 from replay.options import Target
 from replay.providers.anthropic_thinking import ThinkingGate, Verdict
 from replay.providers.bedrock_families import binds
 from replay.providers.media import is_base64
+from replay.providers.opaque import opaque_of
 from replay.providers.ownership import Ownership
 
 PROVIDERS = frozenset({"bedrock", "amazon-bedrock"})
@@ -19,15 +22,24 @@ APIS = frozenset({"bedrock", "bedrock-converse-stream", "bedrock.converse", "ama
 class BedrockGate(ThinkingGate):
     """Decides step by step; what it admits are content blocks of Converse."""
 
-    def __init__(self, target: Target, model: str | None) -> None:
-        super().__init__(target, model)
-        self.binds = binds(target, model)
+    def __init__(
+        self, target: Target, model: str | None, in_force: RecordedEvent | None, binding: Json = None
+    ) -> None:
+        """`in_force` is the context that the request has: bound thinking is of that alone (A12)."""
+        super().__init__(replace(target, binds_prefix=binds(target, model)), model, (in_force,), binding)
         self._ownership = Ownership(target, model, PROVIDERS, APIS)
 
-    def close(self, block: Block) -> None:
-        """This block is left out by who writes the request: no thinking goes after it (A13, A22)."""
-        if self._closed_since is None:
-            self._closed_since = block.version
+    def _wire(self, block: Thinking) -> JsonObject | None:
+        """As `ThinkingGate` has it; what seals the block may also stand in its metadata alone."""
+        wire = super()._wire(block)
+        if wire is not None:
+            return wire
+        opaque = opaque_of(block)
+        if opaque.redacted is not None:
+            return {"type": "redacted_thinking", "data": opaque.redacted}
+        if opaque.signature is not None:
+            return {"type": "thinking", "thinking": block.event.text, "signature": opaque.signature}
+        return None
 
     def admits(
         self, step: Step, thinkings: Sequence[Thinking], left_out: Sequence[Block], led: bool | None

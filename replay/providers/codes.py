@@ -123,6 +123,12 @@ register(
         "Record block_index on every block.",
     ),
     _code(
+        "thinking_mode_changed",
+        "warning",
+        "The model takes no thinking of the type that was asked for (detail.asked): detail.sent goes.",
+        "Ask for adaptive thinking.",
+    ),
+    _code(
         "thinking_off",
         "warning",
         "Thinking is switched off for this request: manual thinking wants the open tool loop to start with it.",

@@ -17,6 +17,7 @@ from replay.options import Target
 from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
+from replay.providers.anthropic_models import asked_thinking
 from replay.providers.anthropic_thinking import in_force
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.families import below
@@ -108,8 +109,10 @@ class PydanticWriting(RequestWriting):
         given = settings_in(self._context)
         settings = settings_of(given, tools=bool(self._parameters))
         self._note_skipped(given)
-        thinking = self._target.thinking
-        if self._gate.family == "anthropic" and thinking is not None:
+        if self._gate.family != "anthropic":
+            return settings
+        thinking = asked_thinking(self._target.thinking, self._below.model, self._note)
+        if thinking is not None:
             told = in_force(thinking, thinking_outline(self._messages))
             if told != thinking:
                 self._note("thinking_off")

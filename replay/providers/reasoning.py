@@ -2,21 +2,23 @@
 of that provider).
 
 The runtimes hand opaque data on as they are given it; what the provider below would refuse has to stay out
-here. A step's reasoning is decided as a whole, and looking back only (X7). Thinking for Anthropic is decided by
-Anthropic's own rules (`anthropic_thinking`).
+here. A step's reasoning is decided as a whole, and looking back only (X7). Thinking for Anthropic and for
+Bedrock is decided by their own rules (`anthropic_thinking`, `bedrock_thinking`).
 """
 
 import copy
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ledger.events import JsonObject
 from ledger.recorded import RecordedEvent
 from replay.growing import Known
 from replay.items import Block, Step, Thinking
 from replay.options import Target
+from replay.providers.anthropic_models import binding_of
 from replay.providers.anthropic_thinking import ThinkingGate
+from replay.providers.bedrock_thinking import BedrockGate
 from replay.providers.content import is_blank
 from replay.providers.families import Below
 from replay.providers.media import is_base64
@@ -54,8 +56,11 @@ class ReasoningGate:
         self.stored = bool(target.stored) and self.family == "openai-responses"
         self._target = target
         self._gate: ThinkingGate | None = None
+        binding = binding_of(target.thinking)
         if self.family == "anthropic":
-            self._gate = ThinkingGate(below.as_target(target), below.model, (in_force,))
+            self._gate = ThinkingGate(below.as_target(target), below.model, (in_force,), binding)
+        elif self.family == "bedrock":
+            self._gate = BedrockGate(below.as_target(target), below.model, in_force, binding)
         family = below.family
         self._ownership = Ownership(
             target, below.model, family.providers if family else (), family.apis if family else ()
@@ -150,14 +155,14 @@ class ReasoningGate:
         ids: dict[Block, str],
     ) -> dict[Thinking, Kept]:
         if self._gate is not None:
-            return self._anthropic(self._gate, step, thinkings, left_out, led)
+            return self._by_gate(self._gate, step, thinkings, left_out, led)
         if self.family == "openai-responses":
             return self._responses(step, thinkings, left_out, ids)
         kept: dict[Thinking, Kept] = {}
         for thinking in thinkings:
             opaque = opaque_of(thinking)
             text = thinking.event.text
-            sealed = _base64(opaque.thought) if self.family == "google" else opaque.redacted or opaque.signature
+            sealed = _base64(opaque.thought)
             if not is_clean([text, sealed]):
                 kept[thinking] = _damaged(thinking, "lone surrogate")
             elif self.family == "openai-chat":
@@ -167,11 +172,9 @@ class ReasoningGate:
                 kept[thinking] = Kept(code="unsigned_thinking_skipped")
             else:
                 kept[thinking] = Kept((text,), opaque)
-        if self.family == "bedrock":
-            _whole(step, kept)
         return kept
 
-    def _anthropic(
+    def _by_gate(
         self,
         gate: ThinkingGate,
         step: Step,
@@ -184,13 +187,11 @@ class ReasoningGate:
             return dict.fromkeys(thinkings, since)
         kept: dict[Thinking, Kept] = {}
         for thinking, verdict in zip(thinkings, gate.admits(step, thinkings, left_out, led), strict=True):
-            wire = verdict.wire
-            if wire is None:
+            if verdict.wire is None:
                 kept[thinking] = Kept(code=verdict.code, detail=verdict.detail)
-            elif wire["type"] == "redacted_thinking":
-                kept[thinking] = Kept(("",), Opaque(redacted=str(wire["data"])))
             else:
-                kept[thinking] = Kept((str(wire["thinking"]),), Opaque(signature=str(wire["signature"])))
+                opaque = _sealed(verdict.wire)
+                kept[thinking] = Kept((thinking.event.text if opaque.redacted is None else "",), opaque)
         return kept
 
     def _responses(
@@ -230,22 +231,18 @@ class ReasoningGate:
             self._closed = lost[0].version
 
 
+def _sealed(wire: JsonObject) -> Opaque:
+    """What seals a block of thinking that a gate admits, in Anthropic's spelling or Converse's."""
+    held = cast(JsonObject, wire.get("reasoningContent", wire))
+    redacted = held.get("redactedContent", held.get("data"))
+    if redacted is not None:
+        return Opaque(redacted=str(redacted))
+    return Opaque(signature=str(cast(JsonObject, held.get("reasoningText", held))["signature"]))
+
+
 def _base64(thought: str | None) -> str | None:
     return thought if thought is not None and is_base64(thought) else None
 
 
 def _damaged(thinking: Thinking, reason: str) -> Kept:
     return Kept(code="damaged_thinking_skipped", detail={"reason": reason, "damaged": thinking.version})
-
-
-def _whole(step: Step, kept: dict[Thinking, Kept]) -> None:
-    """All thinking of a step, in its recorded order, or none (B6 with A22)."""
-    lost = next((one for one, found in kept.items() if found.opaque is None), None)
-    for place, one in enumerate(kept):
-        if kept[one].opaque is None:
-            continue
-        if lost is not None:
-            kept[one] = Kept(code="thinking_suffix_skipped", detail={"since": lost.version})
-        elif place and step.order_assumed:
-            reason = "the order of the step's blocks is assumed"
-            kept[one] = Kept(code="thinking_order_skipped", detail={"reason": reason})

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.judges import Violation, has_surrogates
+from replay.providers.judges.anthropic_settings import thinking_fault
 from replay.providers.judges.bedrock_shape import block_faults, kind_of, tool_faults
 from replay.providers.rules.bedrock import RULES
 
@@ -62,7 +63,7 @@ def _judge(
         yield _found("X5", f"messages.{len(roles) - 1}" if roles else "messages", "nothing to answer")
     yield from _beside(request, contents)
     if maker == "anthropic":
-        yield from _thinking(request, contents, roles)
+        yield from _thinking(request, model if isinstance(model, str) else target.model, contents, roles)
     if original is not None:
         made = [block for response in original for block in response if kind_of(block) == "reasoningContent"]
         for at, content in enumerate(contents):
@@ -201,10 +202,15 @@ def _beside(request: Mapping[str, Json], contents: list[list[Json]]) -> Iterator
                 yield _found("B5", f"system.{at}", "the text is blank")
 
 
-def _thinking(request: Mapping[str, Json], contents: list[list[Json]], roles: list[str]) -> Iterator[Violation]:
-    """A24: with manual thinking the assistant message of an open tool loop starts with it."""
+def _thinking(
+    request: Mapping[str, Json], model: str | None, contents: list[list[Json]], roles: list[str]
+) -> Iterator[Violation]:
+    """S3; A24: with manual thinking the assistant message of an open tool loop starts with it."""
     fields = request.get("additionalModelRequestFields")
     config = fields.get("thinking") if isinstance(fields, dict) else None
+    fault = thinking_fault(model, config)
+    if fault is not None:
+        yield _found("S3", "additionalModelRequestFields.thinking.type", fault)
     if (
         not isinstance(config, dict)
         or config.get("type") != "enabled"

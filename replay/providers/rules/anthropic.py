@@ -1,7 +1,7 @@
 """What makes Anthropic's Messages API refuse a replayed history (specs/providers.md 0 and 1).
 
-State of the facts: November 2026. Ids are those of specs/providers.md; S1 is our own. A rule that a request
-alone cannot break visibly says so in its note, so that silence of the judge is never read as proof.
+State of the facts: November 2026. Ids are those of specs/providers.md; S1 and S3 are our own. A rule that a
+request alone cannot break visibly says so in its note, so that silence of the judge is never read as proof.
 """
 
 from replay.providers.rules import Judged, Rule, table
@@ -374,6 +374,15 @@ RULES = table(
         "replaced by U+FFFD; signed thinking that holds one is left out",
         "specs/pi.md 4.2",
         "m",
+    ),
+    Rule(
+        "S3",
+        "thinking is of a type that the model takes: from 4.7 on not manual, and often always on",
+        "400",
+        "adaptive; between_tools for Sonnet 5.5, which thinks there alone",
+        "Amazon Bedrock's page of adaptive thinking; pydantic-ai profiles/anthropic.py",
+        "C",
+        note="judged where the model's name tells its version",
     ),
     *PRESERVED_THINKING,
     *SPECIAL_BLOCKS,

@@ -165,4 +165,12 @@ RULES = table(
         _MODEL,
         "D",
     ),
+    Rule(
+        "S3",
+        "Claude's thinking is of a type that the model takes: from 4.7 on not manual, and often always on",
+        "400",
+        "adaptive; between_tools for Sonnet 5.5, which thinks there alone",
+        "Amazon Bedrock's page of adaptive thinking; pydantic-ai profiles/anthropic.py",
+        "C",
+    ),
 )

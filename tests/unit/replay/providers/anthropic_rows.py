@@ -7,6 +7,9 @@ from typing import Any
 
 Json = Any
 MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+OLDER = "claude-opus-4-5"
+"""A model that takes manual thinking (S3)."""
+OFF = {"thinking": {"type": "disabled"}}
 SEARCH = {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}
 READ = {"tools": [{"name": "read", "input_schema": {"type": "object"}}]}
 FORCED = {"tool_choice": {"type": "any"}}
@@ -181,12 +184,22 @@ BAD = [
         u(tr()),
         original=[[th("1", "s1"), x(""), th("2", "s2"), tu()]],
     ),
-    bad("A24", "a call first", u("q"), a(tu()), u(tr()), extra=MANUAL),
-    bad("A24", "a call first in the second turn", u("q"), a(th(), "x"), u("q"), a(tu()), u(tr()), extra=MANUAL),
-    bad("A25", "text before thinking", u("q"), a("x", th(), "z"), u("y"), extra=MANUAL),
+    bad("A24", "a call first", u("q"), a(tu()), u(tr()), extra=MANUAL, model=OLDER),
+    bad(
+        "A24",
+        "a call first in the second turn",
+        u("q"),
+        a(th(), "x"),
+        u("q"),
+        a(tu()),
+        u(tr()),
+        extra=MANUAL,
+        model=OLDER,
+    ),
+    bad("A25", "text before thinking", u("q"), a("x", th(), "z"), u("y"), extra=MANUAL, model=OLDER),
     bad("A9+A26", "thinking at the end", u("q"), a(th())),
     bad("A9+A26", "redacted thinking at the end", u("q"), a("x", REDACTED)),
-    bad("A27", "a forced tool beside manual thinking", u("q"), extra={**READ, **MANUAL, **FORCED}),
+    bad("A27", "a forced tool beside manual thinking", u("q"), extra={**READ, **MANUAL, **FORCED}, model=OLDER),
     bad("A27", "a forced tool for a new model", u("q"), extra={**READ, **FORCED}, model="claude-opus-5-5"),
     bad("A27", "a choice without tools", u("q"), extra={"tool_choice": {"type": "auto"}}),
     bad(
@@ -257,6 +270,8 @@ BAD = [
     ),
     bad("A41", "a tool name with a blank", u("q"), a(tu(name="read file")), u(tr())),
     bad("A41", "no messages"),
+    bad("S3", "manual thinking on a model without", u("q"), extra=MANUAL, model="claude-opus-4-7"),
+    bad("S3", "no thinking on a model that always does", u("q"), extra=OFF, model="claude-fable-5-1"),
     bad("S1", "half a character", u("\ud83d")),
     bad("S1", "half a character in arguments", u("q"), a(tu(args={"a": ["\udc00"]})), u(tr())),
     bad("S1", "half a character in the system prompt", u("q"), extra={"system": "\ud83d"}),
@@ -322,7 +337,7 @@ GOOD = [
         u("y"),
         original=[[th("1", "s1"), th("2", "s2"), x("x")]],
     ),
-    good("A24", "thinking first", u("q"), a(th(), tu()), u(tr()), extra=MANUAL),
+    good("A24", "thinking first", u("q"), a(th(), tu()), u(tr()), extra=MANUAL, model=OLDER),
     good(
         "A24",
         "no thinking in a later step",
@@ -332,8 +347,9 @@ GOOD = [
         a(tu("2")),
         u(tr("2")),
         extra=MANUAL,
+        model=OLDER,
     ),
-    good("A24", "no tool loop is open", u("q"), a("x"), u("y"), extra=MANUAL),
+    good("A24", "no tool loop is open", u("q"), a("x"), u("y"), extra=MANUAL, model=OLDER),
     good("A24", "thinking is adaptive", u("q"), a(tu()), u(tr()), extra={"thinking": {"type": "adaptive"}}),
     good(
         "A25",
@@ -343,11 +359,13 @@ GOOD = [
         u("y"),
         extra={"thinking": {"type": "adaptive"}},
     ),
-    good("A25", "thinking first", u("q"), a(th(), "x", th(), "z"), u("y"), extra=MANUAL),
+    good("A25", "thinking first", u("q"), a(th(), "x", th(), "z"), u("y"), extra=MANUAL, model=OLDER),
     good("A26", "thinking alone amid the history", u("q"), a(th()), u("y")),
     good("A26", "a thinking tail amid the history", u("q"), a("x", th()), u("y")),
     good("A27", "a forced tool, no thinking", u("q"), extra={**READ, **FORCED}, model="claude-opus-4-5"),
-    good("A27", "a free choice", u("q"), extra={**READ, **MANUAL, "tool_choice": {"type": "auto"}}),
+    good(
+        "A27", "a free choice", u("q"), extra={**READ, **MANUAL, "tool_choice": {"type": "auto"}}, model=OLDER
+    ),
     good("A16", "beside adaptive thinking", u("q"), extra=binding("adaptive")),
     good("A16", "every default", u("q"), extra={"thinking": {"type": "adaptive", "block_binding": {}}}),
     good("A37+A23", "a seam in its place", u("q"), a(th("1", "s1"), FALLBACK, th("2", "s2"), "x"), u("y")),
@@ -384,5 +402,7 @@ GOOD = [
         u({"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}),
     ),
     good("A41", "a block's own optional keys", u("q"), a({**tu(), "caller": {"type": "direct"}}), u(tr())),
+    good("S3", "manual thinking", u("q"), extra=MANUAL, model="claude-opus-4-6"),
+    good("S3", "thinking off", u("q"), extra=OFF, model="claude-haiku-5-5"),
     good("S1", "a whole character of two halves", u("\U0001f600")),
 ]

@@ -48,7 +48,7 @@ class Tested(NamedTuple):
 
 def _tested(title: str, rules: Rules, tests: Any) -> Tested:
     file = tests.__name__.rpartition(".")[2]
-    rows = [row[0].split() for row in tests.BAD]
+    rows = [row[0].split() for row in (*tests.BAD, *getattr(tests, "BESIDE", []))]
     mends = [*tests.MENDS, *getattr(tests, "CALL_MENDS", [])]
     return Tested(title, rules, file, rows, [rule for mend in mends for rule in mend[-1].split()])
 
@@ -107,6 +107,7 @@ MENDS = {
     "A40": "test_cache_points_are_not_carried_over",
     "A41": "test_a_tool_name_that_the_provider_refuses_is_renamed_like_its_definition",
     "S1": "test_lone_surrogates_are_replaced_everywhere",
+    "S3": "test_thinking_is_of_a_type_that_the_model_takes",
     "A12": "test_bound_thinking_of_another_context_is_left_out_and_all_after_it",
     "A14": "test_a_model_reads_the_thinking_of_those_that_the_table_names",
     "A16": "test_a_binding_stands_beside_adaptive_thinking_only",

@@ -91,7 +91,8 @@ def test_reasoning_goes_back_through_the_namespace_of_its_provider(
         thinking("s1", signature=signature, provider_metadata=recorded), text("s1"), user("r", "t2"),
     ]  # fmt: skip
     found = answer(*events, model=model)
-    assert found.messages[1] == a(th(**sent), t("words"))
+    redacted = "redactedData" in recorded.get("bedrock", {})  # what is redacted has no text
+    assert found.messages[1] == a(th("" if redacted else "hm", **sent), t("words"))
     assert found.diagnostics == []
     assert answer(*events, model=None).messages == found.messages  # the history says who is below
     other = GPT if model == CLAUDE else CLAUDE

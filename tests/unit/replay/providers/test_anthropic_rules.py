@@ -45,7 +45,7 @@ def test_rules_about_unchanged_thinking_need_the_original() -> None:
 
 
 def test_every_rule_of_the_facts_is_in_the_table() -> None:
-    spelled = {f"A{n}" for n in (*range(1, 18), *range(20, 45))} | {"A1b", "A11b", "A11c", "A11d", "S1"}
+    spelled = {f"A{n}" for n in (*range(1, 18), *range(20, 45))} | {"A1b", "A11b", "A11c", "A11d", "S1", "S3"}
     assert spelled | {f"X{n}" for n in range(1, 9)} == set(RULES)
     assert set(RULES) >= UNPROBED
 

@@ -9,7 +9,17 @@ import pytest
 from replay import replay
 from replay.providers import anthropic
 from replay.providers.violations import violations
-from tests.unit.replay.providers.rendering import BOUND, MODEL, records, user
+from tests.unit.replay.providers.rendering import (
+    BOUND,
+    MODEL,
+    call,
+    records,
+    result,
+    start,
+    text,
+    thinking,
+    user,
+)
 
 SEARCH = {"name": "search", "input_schema": {"type": "object"}}
 DOTTED = {"name": "a.b", "input_schema": {"type": "object"}}
@@ -62,11 +72,81 @@ def test_a_forced_tool_goes_only_where_it_is_taken() -> None:
     assert sent(FORCED, model=BOUND) == {}
 
 
+ENABLED, DISABLED, BETWEEN = MANUAL, {"type": "disabled"}, {"type": "between_tools"}
+MODES = [
+    ("claude-opus-4-5", ENABLED, ENABLED),
+    ("claude-opus-4-6", ENABLED, ENABLED),
+    ("claude-sonnet-4-20250514", ENABLED, ENABLED),
+    ("claude-opus-4-7", ENABLED, ADAPTIVE),
+    ("claude-sonnet-5", {**ENABLED, "display": "omitted"}, {**ADAPTIVE, "display": "omitted"}),
+    ("claude-haiku-5-5", DISABLED, DISABLED),
+    ("claude-opus-5", DISABLED, DISABLED),
+    ("claude-opus-5-5", DISABLED, ADAPTIVE),
+    ("claude-fable-5", DISABLED, ADAPTIVE),
+    ("claude-mythos-5-1", ENABLED, ADAPTIVE),
+    ("claude-mythos-preview", DISABLED, ADAPTIVE),
+    ("claude-sonnet-5-5", DISABLED, BETWEEN),
+    ("big", ENABLED, ENABLED),
+]
+
+
+@pytest.mark.parametrize(("model", "asked", "sent"), MODES)
+def test_thinking_is_of_a_type_that_the_model_takes(
+    model: str, asked: Any, sent: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = {"provider": "anthropic", "model": model, "thinking": asked}
+    found = replay(records([user("q")]), "c", target)
+    assert found.request["thinking"] == sent
+    assert violations(target, found.request) == []
+    told = [(one.code, one.detail) for one in found.diagnostics]
+    changed = {"asked": asked["type"], "sent": sent["type"]}
+    assert told == ([] if asked == sent else [("thinking_mode_changed", changed)])
+    monkeypatch.setattr(anthropic, "asked_thinking", lambda config, *_: config)
+    broken = violations(target, replay(records([user("q")]), "c", target).request)
+    assert [one.rule for one in broken] == ([] if asked == sent else ["S3"])
+    for below, name in (("bedrock", f"us.anthropic.{model}-v1:0"), ("ai-sdk", model), ("pydantic-ai", model)):
+        assert kept_below(below, name, asked) == sent, below
+
+
+def kept_below(provider: str, model: str, thinking: Any) -> Any:
+    """The thinking that a request has which reaches Claude by another way, in Anthropic's spelling."""
+    if "claude" not in model:
+        return thinking
+    target = {"provider": provider, "model": model, "thinking": thinking}
+    extra = replay(records([user("q")]), "c", target).extra
+    if provider == "bedrock":
+        return extra["additionalModelRequestFields"]["thinking"]
+    if provider == "ai-sdk":
+        told = extra["providerOptions"]["anthropic"]["thinking"]
+        return {"budget_tokens" if key == "budgetTokens" else key: value for key, value in told.items()}
+    return extra["model_settings"]["anthropic_thinking"]
+
+
+def test_an_open_loop_without_thinking_leaves_adaptive_thinking_on() -> None:
+    """Manual thinking would go off (A24): these models have none, and some cannot be switched off."""
+    target = {"provider": "anthropic", "model": BOUND, "thinking": MANUAL}
+    events = [user("q"), start("s1", model=BOUND), call("s1"), result()]
+    assert replay(records(events), "c", target).request["thinking"] == ADAPTIVE
+
+
+def test_interleaved_thinking_stays_where_manual_is_asked_of_a_model_that_has_none() -> None:
+    target = {"provider": "anthropic", "model": BOUND, "thinking": MANUAL}
+    events = [user("q"), start("s1", model=BOUND), text("s1"), thinking("s1"), call("s1"), result()]
+    blocks = [{**event, "block_index": at} for at, event in enumerate(events[2:5])]
+    found = replay(records([*events[:2], *blocks, events[5]]), "c", target)
+    assert [block["type"] for block in found.messages[1]["content"]] == ["text", "thinking", "tool_use"]
+
+
+def test_the_newest_models_get_no_temperature() -> None:
+    assert sent({"temperature": 0.5}, model="claude-opus-4-7") == {}
+    assert sent({"temperature": 0.5}, model="claude-opus-4-6") == {"temperature": 0.5}
+
+
 @pytest.mark.parametrize(("model", "thinking"), [(MODEL, MANUAL), (BOUND, None)])
 def test_without_the_mend_the_judge_finds_the_fault(
     model: str, thinking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anthropic, "settings", lambda recorded, *_: recorded)
+    monkeypatch.setattr(anthropic, "settings", lambda recorded, *_, **__: recorded)
     context = {"type": "context", "digest": "d", "tools": [SEARCH], "settings": FORCED}
     target = {"provider": "anthropic", "model": model, "thinking": thinking}
     found = violations(target, replay(records([context, user("q")]), "c", target).request)

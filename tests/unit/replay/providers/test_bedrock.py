@@ -18,6 +18,7 @@ from tests.unit.replay.providers.rendering import call, codes, records, result, 
 
 Item = dict[str, Any]
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+NEWEST = "us.anthropic.claude-opus-5-5-v1:0"
 BOUND = "anthropic.claude-opus-5-5-v1:0"
 NOVA = "amazon.nova-pro-v1:0"
 LLAMA = "meta.llama4-maverick-17b-instruct-v1:0"
@@ -142,6 +143,7 @@ BESIDE: list[tuple[str, bool, Item]] = [
     ("S2", True, {"toolConfig": {"tools": []}}),
     ("S2", True, {"max_tokens": 3}),
     ("B6", False, {"additionalModelRequestFields": {"thinking": {"type": "enabled"}}}),
+    ("S3", False, {"modelId": NEWEST, "additionalModelRequestFields": {"thinking": {"type": "disabled"}}}),
 ]
 
 
@@ -558,3 +560,35 @@ def test_without_the_switch_of_manual_thinking_the_judge_finds_the_fault(
     events = [user("q"), own(), call("s1"), result()]
     monkeypatch.setattr(bedrock_settings, "holds", lambda *_: False)
     assert [one.rule for one in violations(target, replay(records(events), "c", target).request)] == ["B6"]
+
+
+def test_without_the_models_own_type_of_thinking_the_judge_finds_the_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = {"provider": "bedrock", "model": NEWEST, "thinking": MANUAL}
+    assert violations(target, replay(records([user("q")]), "c", target).request) == []
+    monkeypatch.setattr(bedrock, "asked_thinking", lambda config, *_: config)
+    found = violations(target, replay(records([user("q")]), "c", target).request)
+    assert [one.rule for one in found] == ["S3"]
+
+
+def test_the_newest_claude_gets_no_temperature() -> None:
+    context = {"type": "context", "digest": "d", "settings": {"temperature": 0.5}}
+    assert answer(context, user("q"), model=CLAUDE).extra["inferenceConfig"] == {"temperature": 0.5}
+    assert "inferenceConfig" not in answer(context, user("q"), model=NEWEST).extra
+
+
+@pytest.mark.parametrize("below", ["bedrock", "ai-sdk", "pydantic-ai"])
+def test_bound_thinking_of_another_context_stays_out_however_bedrock_is_reached(below: str) -> None:
+    def sent(model: str, **more: Any) -> bool:
+        first = {"type": "context", "digest": "d", "system": "Be brief."}
+        second = {"type": "context", "digest": "e", "system": "Be long."}
+        own = start("s1", model=model, provider="bedrock")
+        events = [first, user("q"), own, thinking("s1"), text("s1"), second, user("r", "t2")]
+        target = {"provider": below, "model": model, **more}
+        return "sig" in str(replay(records(events), "c", target).messages)
+
+    assert sent(CLAUDE)
+    assert not sent(NEWEST)
+    dropping = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    assert sent(NEWEST, thinking=dropping)
