@@ -66,9 +66,9 @@ def take_text(
     text = event.text
     step.own(version, event.at)
     step.add_block((event.block_index, version, hidden, text))
+    step.texted = True  # an empty one too: replay's groups end there as well
     if text:
         take_block(state, step, hidden, event.block_index)
-        step.texted = True
         if not hidden and not turn.output and not text.isspace():
             turn.output = True
     if not step.dirty:

@@ -113,6 +113,8 @@ def test_lines_damaged_in_any_way(name: str, path: str, long_run: bool) -> None:
         if taken is None:
             continue
         known, lines = digests(taken), data.split(b"\n")
+        if lines[-1] and not lines[-1].startswith(b"{"):
+            del lines[-1]  # no record, and not ended: more of it may be written
         good = [line for line in lines if line in told(name, path)]
         if name not in TWICE:
             assert [line[:80] for line in good if hashlib.sha256(line).hexdigest() not in known] == [], seed

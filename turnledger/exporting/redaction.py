@@ -54,6 +54,7 @@ IDS = frozenset(
 
 _SHORTEST_NAME = 4
 _DATA = re.compile(r"[A-Za-z0-9+/_\-]{16,}={0,2}")
+_WORD = re.compile(r"[A-Za-z_]{0,24}")  # no shape of ours is one
 _OPTION = re.compile(r"--?[\w\-]+")
 _JSON = re.compile(r"^[^\S\n]*[\[{]", re.MULTILINE)
 _NOTHING = re.compile("(?!)")
@@ -118,7 +119,7 @@ class Redaction:
         if len(text) > MOST:
             return self._stand_in("too long to be searched", text)
         text = self._json(text)
-        for one in self._rules:
+        for one in self._own if _WORD.fullmatch(text) else self._rules:
             text = self._apply(one, text)
         text = self._known(text)
         return RANDOM.sub(self._if_random, text) if random else text

@@ -81,6 +81,12 @@ def test_replaced_attempts_are_the_same(events: list[dict[str, Any]]) -> None:
 
 
 @given(ledgers())
+@example(  # thinking follows a text that is empty
+    [
+        {"type": "text_complete", "turn_id": "t1", "text": ""},
+        {"type": "thinking_complete", "turn_id": "t1", "text": ""},
+    ]
+)
 def test_legacy_groups_are_the_same(events: list[dict[str, Any]]) -> None:
     shown, planned = both(events)
     viewed = [row["versions"][0] for row in shown if row["row"] == "assistant" and row["step_id"] is None]
