@@ -22,7 +22,13 @@ from replay.providers.anthropic_given import caller, citations, compaction, tool
 from replay.providers.anthropic_models import asked_thinking, only_adaptive
 from replay.providers.anthropic_seams import declined, is_before
 from replay.providers.anthropic_settings import MAX_MESSAGES, bound, settings
-from replay.providers.anthropic_thinking import PROVIDERS, THINKING, ThinkingGate, Verdict, in_force
+from replay.providers.anthropic_thinking import (
+    PROVIDERS,
+    ThinkingGate,
+    Verdict,
+    in_force,
+    starts_with_thinking,
+)
 from replay.providers.anthropic_tools import NAME_LIMIT, HostedTools, tool_definitions
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text, system_texts
 from replay.providers.merging import Merged
@@ -243,7 +249,7 @@ class AnthropicWriting(Noting):
         if wire is not None:
             verdicts = [Verdict(wire)]
         else:
-            led = self._written.first_type() in THINKING if self._written.role == "assistant" else None
+            led = starts_with_thinking(self._written.content) if self._written.role == "assistant" else None
             verdicts = self._gate.admits(step, [block for _, block in thinkings], left_out, led)
         others, held = len(blocks), []
         for (place, thinking), verdict in zip(thinkings[::-1], verdicts[::-1], strict=True):

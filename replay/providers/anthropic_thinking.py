@@ -6,7 +6,7 @@ to the end of the turn, or, where the model binds thinking to its prefix, to the
 decision looks back only, so that what was once rendered stays (X7).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from itertools import islice
 from typing import NamedTuple
@@ -239,6 +239,13 @@ def _wire(block: Thinking) -> JsonObject | None:
     return None
 
 
+def starts_with_thinking(blocks: Iterable[JsonObject]) -> bool | None:
+    """Whether an assistant's blocks do, behind what compacted the history before them; None where there are no
+    further blocks."""
+    first = next((block["type"] for block in blocks if block["type"] != "compaction"), None)
+    return None if first is None else first in THINKING
+
+
 def in_force(config: JsonObject, messages: Sequence[JsonObject]) -> JsonObject:
     """The thinking configuration for a request with these messages.
 
@@ -252,7 +259,7 @@ def in_force(config: JsonObject, messages: Sequence[JsonObject]) -> JsonObject:
     for message in islice(reversed(messages), 1, None):
         blocks = blocks_of(message)
         if message["role"] == "assistant":
-            if blocks[0]["type"] in THINKING:
+            if starts_with_thinking(blocks):
                 return config
         elif any(block["type"] != "tool_result" for block in blocks):
             break

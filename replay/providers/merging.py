@@ -43,10 +43,6 @@ class Merged:
         twin._origins = self._origins.fork(lambda _: twin.origins)
         return twin
 
-    def first_type(self) -> object:
-        """The type of the last message's first block; None without a message."""
-        return self.content[0]["type"] if self.content else None
-
     def provenance(self) -> list[list[list[int]]]:
         """The versions behind every part of every message."""
         return [[_versions(origin) for origin in origins] for origins in self._origins]

@@ -50,8 +50,9 @@ class Run:
 
     @property
     def starts_with_thinking(self) -> bool:
-        """True when its first block is thinking."""
-        return bool(self.blocks) and self.blocks[0][1].get("type") in _THINKING
+        """True when its first block is thinking; a compaction that the answer opened with stands before it."""
+        kinds = (block.get("type") for _, block in self.blocks)
+        return next((kind for kind in kinds if kind != "compaction"), None) in _THINKING
 
 
 def judge(

@@ -547,6 +547,24 @@ def test_a_thinking_tail_goes_before_another_step() -> None:
     assert codes(found) == ["thinking_tail_skipped"]
 
 
+def test_an_answer_that_opens_with_a_compaction_starts_with_its_thinking() -> None:
+    opened = {
+        "type": "compaction",
+        "turn_id": "t1",
+        "step_id": "s1",
+        "summary": "",
+        "through_version": 2,
+        "provider_metadata": {"anthropic": {"type": "compaction", "content": None, "encrypted_content": "e"}},
+    }
+    manual = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+    told = [user("q"), start("s1"), opened, thinking("s1", "hm", "sig"), text("s1")]
+    for more in ([call("s1"), result()], [start("s2"), thinking("s2", "oh", "gis"), call("s2"), result()]):
+        found = answer(*told, *more, **manual)
+        assert kinds(found)[1].startswith("a[compaction,thinking,text")
+        assert found.extra["thinking"] == manual["thinking"]
+        assert "thinking_off" not in codes(found)
+
+
 def test_thinking_from_before_a_compaction_is_left_out_where_it_is_bound() -> None:
     def compacted(model: str) -> list[str]:
         compaction = {"type": "compaction", "summary": "So far.", "through_version": 4}
