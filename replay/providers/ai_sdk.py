@@ -50,15 +50,16 @@ class AiSdkWriting(RequestWriting):
     """One render in progress."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
-        super().__init__(plan, Names(ID_LIMIT), Names(NAME_LIMIT))
+        self._below = below(plan.items, target)
+        super().__init__(plan, self._below.call_ids(ID_LIMIT), Names(NAME_LIMIT))
         self._context = plan.context
         self._target = target
         self._dialect = dialect_of(target)
-        self._below = below(plan.items, target)
         self._gate = ReasoningGate(target, self._below, plan.context_record)
         self._messages: Growing[JsonObject] = Growing()
         self._provenance: Growing[list[list[int]]] = Growing()
         self._led: bool | None = None  # whether the assistant's messages so far begin with reasoning
+        self._used: dict[str, None] = {}  # names of tools that were sent, in the order of use
         self._system = self._prompt(plan)
         recorded = (plan.context or {}).get("tools")
         self._tools = tools_of(recorded, self._names, self._dialect, self._gate.family, self._note)
@@ -66,8 +67,9 @@ class AiSdkWriting(RequestWriting):
     def rendered(self) -> Rendered:
         model = self._below.model
         extra: JsonObject = {} if model is None else {"model": cleaned_text(model)}
-        if self._tools:
-            extra["tools"] = self._tools
+        tools = self._tools or self._stubs()
+        if tools:
+            extra["tools"] = tools
         given = settings_in(self._context)
         extra |= settings_of(given, tools=bool(self._tools))
         self._note_skipped(given)
@@ -82,6 +84,12 @@ class AiSdkWriting(RequestWriting):
             extra,
             system_key="instructions" if self._dialect == "v7" else "system",
         )
+
+    def _stubs(self) -> JsonObject:
+        """Tools for a history whose calls have names that nothing defines; Bedrock wants them defined (V17)."""
+        if self._gate.family != "bedrock":
+            return {}
+        return {name: {"inputSchema": {"type": "object"}} for name in self._used}
 
     def _add(self, role: str, content: Sequence[JsonObject], versions: list[list[int]]) -> None:
         if role == "assistant":
@@ -214,6 +222,7 @@ class AiSdkWriting(RequestWriting):
 
     def _call(self, call: Call) -> JsonObject:
         sent, name = self._call_id(call), self._tool_name(call)
+        self._used[name] = None
         args = plain(input_object(call.event.args, self._note), self._note)
         return {"type": "tool-call", "toolCallId": sent, "toolName": name, "input": args}
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from replay.items import Item, Step
 from replay.options import Target
 from replay.providers import anthropic_thinking, bedrock_thinking, gemini, openai_chat, openai_responses
+from replay.providers.names import Names, NineIds, Renamed
 from replay.providers.openai_dialects import DIALECTS
 from replay.providers.ownership import model_of
 
@@ -69,8 +70,9 @@ FAMILIES = {
         ),
     )
 }
+_ON_BEDROCK = "ai21|amazon|anthropic|cohere|deepseek|meta|mistral|openai|qwen|writer"
 _BY_MODEL = (
-    (re.compile(r"^(?:[a-z]+\.)?anthropic\.claude|^amazon\.|^(?:[a-z]+\.)?meta\."), "bedrock"),
+    (re.compile(rf"^arn:aws[a-z-]*:bedrock:|^(?:[a-z-]+\.)?(?:{_ON_BEDROCK})\."), "bedrock"),
     (re.compile(r"claude"), "anthropic"),
     (re.compile(r"gemini"), "google"),
     (re.compile(r"^(?:openai/)?(?:gpt-(?!oss)|o\d|codex)"), "openai-responses"),
@@ -78,12 +80,24 @@ _BY_MODEL = (
 )
 
 
+_MISTRAL = re.compile(r"(?:^|[:/.])(?:open-)?(?:mis|minis|magis|devs|codes|pix|vox|mix)tral")
+_MISTRALS_APIS = frozenset({"mistral", "mistral-conversations"})
+
+
 @dataclass(frozen=True, slots=True)
 class Below:
-    """What a target of a runtime goes on to: a family, None where nothing tells it, and the model there."""
+    """What a target of a runtime goes on to: a family, None where nothing tells it, and the model there.
+
+    `mistral`: it is Mistral, whose family carries no opaque data.
+    """
 
     family: Family | None
     model: str | None
+    mistral: bool = False
+
+    def call_ids(self, limit: int) -> Renamed:
+        """Makes call ids that the provider below takes, for one request; `limit` is their length."""
+        return NineIds() if self.mistral else Names(limit)
 
     def as_target(self, target: Target) -> Target:
         """The target that the provider below is, for what its own rules decide."""
@@ -94,7 +108,18 @@ class Below:
 def below(items: Sequence[Item], target: Target) -> Below:
     """The provider below a target of a runtime; an api that is none of ours is one of no family."""
     family = _family(items, target)
-    return Below(family, target.model if family is None else model_of(items, target, family.providers))
+    if family is None:
+        return Below(None, target.model, _is_mistral(items, target))
+    return Below(family, model_of(items, target, family.providers))
+
+
+def _is_mistral(items: Sequence[Item], target: Target) -> bool:
+    if target.api is not None:
+        return target.api in _MISTRALS_APIS
+    if target.model is not None:
+        return _MISTRAL.search(target.model.lower()) is not None
+    steps = (item for item in reversed(items) if isinstance(item, Step) and item.model is not None)
+    return next((step.provider == "mistral" for step in steps), False)
 
 
 def _family(items: Sequence[Item], target: Target) -> Family | None:

@@ -1,13 +1,14 @@
 """A plan as a message history of pydantic-ai, as its `ModelMessagesTypeAdapter` reads it.
 
-A message a step or entry: `request` with what the model is told, `response` with what it said; the results of a
-step are one request right behind it. The library turns thinking that its provider does not take into visible
-text, so only what belongs to the provider below the target (`families`) is in a request. Timestamps are left
-out: nothing of them reaches a model, and the library sets its own when it reads. `extra` holds the other
-arguments of `pydantic_ai.direct.model_request`.
+A message a step or entry: `request` with what the model is told, `response` with what it said (below Bedrock
+one for all steps in a row); the results of a step are one request right behind it. The library turns thinking
+that its provider does not take into visible text, so only what belongs to the provider below the target
+(`families`) is in a request. Timestamps are left out: nothing of them reaches a model, and the library sets its
+own when it reads. `extra` holds the other arguments of `pydantic_ai.direct.model_request`.
 """
 
 from collections.abc import Sequence
+from typing import Self, cast
 
 from ledger.events import Json, JsonObject
 from replay.growing import Growing
@@ -55,21 +56,37 @@ def render(plan: Plan, messages: Sequence[Message], target: Target) -> Rendered:
     return written(writing(plan, target), messages)
 
 
+def _apart(message: JsonObject) -> JsonObject:
+    return {**message, "parts": list(cast("list[Json]", message["parts"]))}
+
+
+def _is_response(message: JsonObject) -> bool:
+    return message["kind"] == "response"
+
+
 class PydanticWriting(RequestWriting):
     """One render in progress."""
 
     def __init__(self, plan: Plan, target: Target) -> None:
-        super().__init__(plan, Names(ID_LIMIT), Names(NAME_LIMIT))
+        self._below = below(plan.items, target)
+        super().__init__(plan, self._below.call_ids(ID_LIMIT), Names(NAME_LIMIT))
         self._context = plan.context
         self._target = target
-        self._below = below(plan.items, target)
         self._gate = ReasoningGate(target, self._below, plan.context_record)
         self._messages: Growing[JsonObject] = Growing()
         self._provenance: Growing[list[list[int]]] = Growing()
         self._led: bool | None = None  # whether the responses in a row begin with thinking
+        self._used: dict[str, None] = {}  # names of tools that were sent, in the order of use
         self._asked = False  # a prompt or a result stands in the request
         self._system = self._prompts(plan)
         self._parameters = parameters_of((plan.context or {}).get("tools"), self._names, self._note)
+
+    def fork(self) -> Self:
+        """A copy that goes on apart; the last response may still grow."""
+        twin = super().fork()
+        twin._messages = self._messages.fork(_apart)
+        twin._provenance = self._provenance.fork(list)
+        return twin
 
     def rendered(self) -> Rendered:
         extra: JsonObject = {}
@@ -77,8 +94,8 @@ class PydanticWriting(RequestWriting):
         if model is not None:
             named = family is not None and family.name != "openai-chat" and ":" not in model
             extra["model"] = cleaned_text(f"{family.system}:{model}" if named and family else model)
-        if self._parameters:
-            extra["model_request_parameters"] = self._parameters
+        if parameters := self._parameters or self._stubs():
+            extra["model_request_parameters"] = parameters
         if settings := self._settings():
             extra["model_settings"] = settings
         refusal = self._refusal()
@@ -91,6 +108,13 @@ class PydanticWriting(RequestWriting):
             extra,
             system_key=None,
         )
+
+    def _stubs(self) -> JsonObject:
+        """Tools for a history whose calls have names that nothing defines; Bedrock wants them defined (P13)."""
+        if self._gate.family != "bedrock" or not self._used:
+            return {}
+        schema: JsonObject = {"type": "object"}
+        return {"function_tools": [{"name": name, "parameters_json_schema": schema} for name in self._used]}
 
     def _request(self, parts: Sequence[JsonObject], versions: list[list[int]]) -> None:
         self._led = None
@@ -206,6 +230,10 @@ class PydanticWriting(RequestWriting):
             own = self._below.family if self._gate.own(step) else None
             chat = own is None or own.name == "openai-chat"
             named["provider_name"] = cleaned_text(step.provider) if chat or own is None else own.system
+        if self._gate.family == "bedrock" and _is_response(self._messages[-1]):
+            cast("list[Json]", self._messages[-1]["parts"]).extend(parts)  # P12
+            self._provenance[-1].extend(versions)
+            return
         self._messages.append({"kind": "response", **named, "parts": list(parts)})
         self._provenance.append(versions)
 
@@ -241,6 +269,7 @@ class PydanticWriting(RequestWriting):
 
     def _call(self, call: Call) -> JsonObject:
         sent, name = self._call_id(call), self._tool_name(call)
+        self._used[name] = None
         args = input_object(call.event.args, self._note)
         return {"part_kind": "tool-call", "tool_name": name, "tool_call_id": sent, "args": args}
 

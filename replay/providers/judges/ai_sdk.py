@@ -10,6 +10,11 @@ from replay.providers.judges.ai_sdk_shape import parts_of, shape
 from replay.providers.rules.ai_sdk import RULES
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_ON_BEDROCK = re.compile(
+    r"arn:aws[a-z-]*:bedrock:"
+    r"|([a-z-]+\.)?(ai21|amazon|anthropic|cohere|deepseek|meta|mistral|openai|qwen|writer)\."
+)
+_NINE = re.compile(r"[a-zA-Z0-9]{9}")
 _NARROW = re.compile(r"[a-zA-Z0-9_-]{1,200}")
 
 
@@ -37,6 +42,7 @@ def _provider(target: Target, request: Mapping[str, Json]) -> str:
         ("responses", "openai"),
         ("google", "google"),
         ("gemini", "google"),
+        ("mistral", "mistral"),
     ):
         if part in named:
             return name
@@ -44,12 +50,13 @@ def _provider(target: Target, request: Mapping[str, Json]) -> str:
         return ""
     told = request.get("model")
     model = (target.model or (told if isinstance(told, str) else "")).lower()
-    if "anthropic.claude" in model or model.startswith("amazon."):
+    if _ON_BEDROCK.match(model):
         return "bedrock"
     if "claude" in model:
         return "anthropic"
-    if "gemini" in model:
-        return "google"
+    for part, name in (("gemini", "google"), ("mistral", "mistral")):
+        if part in model:
+            return name
     return "openai" if re.match(r"(openai/)?(gpt-(?!oss)|o\d|codex)", model) else ""
 
 
@@ -208,12 +215,15 @@ def _names(
             name, call = part.get("toolName"), part.get("toolCallId")
             if isinstance(name, str) and not _NAME.fullmatch(name):
                 yield "V14", f"{where}.toolName", f"the name {name!r}"
-            narrow = provider in ("anthropic", "bedrock")
-            if isinstance(call, str) and (not call or (narrow and not _NARROW.fullmatch(call))):
+            fits = {"anthropic": _NARROW, "bedrock": _NARROW, "mistral": _NINE}.get(provider)
+            if isinstance(call, str) and (not call or (fits is not None and not fits.fullmatch(call))):
                 yield "V14", f"{where}.toolCallId", f"the id {call!r}"
     tools = request.get("tools")
     for name in tools if isinstance(tools, dict) else ():
         if not _NAME.fullmatch(name):
             yield "V14", f"tools.{name}", f"the name {name!r}"
+    called = any(part.get("type") == "tool-call" for one in messages for part in parts_of(one))
+    if provider == "bedrock" and called and not tools:
+        yield "V17", "tools", "tools are called and none is declared"
     if tools is not None and not isinstance(tools, dict):
         yield "V12", "tools", "tools is an object by name"

@@ -11,6 +11,11 @@ from replay.providers.judges.pydantic_ai_shape import parts_of, shape
 from replay.providers.rules.pydantic_ai import RULES
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_ON_BEDROCK = re.compile(
+    r"arn:aws[a-z-]*:bedrock:"
+    r"|([a-z-]+\.)?(ai21|amazon|anthropic|cohere|deepseek|meta|mistral|openai|qwen|writer)\."
+)
+_NINE = re.compile(r"[a-zA-Z0-9]{9}")
 _STRICT = ("anthropic", "bedrock", "google")
 _FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 
@@ -31,14 +36,16 @@ def judge(
 def _provider(target: Target) -> str:
     """The provider below, by what the target calls its api, else by the model's name."""
     told = (target.api or target.model or "").lower()
+    if target.api is None and _ON_BEDROCK.match(told):
+        return "bedrock"
     for part, name in (
         ("bedrock", "bedrock"),
-        ("anthropic.claude", "bedrock"),
         ("anthropic", "anthropic"),
         ("claude", "anthropic"),
         ("google", "google"),
         ("gemini", "google"),
         ("responses", "openai"),
+        ("mistral", "mistral"),
     ):
         if part in told:
             return name
@@ -64,10 +71,23 @@ def _judge(target: Target, request: Mapping[str, Json], sendable: bool) -> Itera
     first = next((at for at, message in enumerate(whole) if message.get("kind") == "response"), None)
     if provider in _STRICT and first is not None and first < asked:
         yield "P8", f"messages.{first}", "the assistant is first"
+    if provider == "bedrock":
+        yield from _bedrock(request, whole)
     if sendable and not (whole and whole[-1].get("kind") == "request" and asked < len(whole)):
         yield "X5", f"messages.{len(whole) - 1}" if whole else "messages", "there is nothing to answer"
     if any("\ud800" <= character <= "\udfff" for character in json.dumps(dict(request), ensure_ascii=False)):
         yield "S1", "messages", "a lone surrogate"
+
+
+def _bedrock(request: Mapping[str, Json], messages: list[JsonObject]) -> Iterator[tuple[str, str, str]]:
+    for at in range(1, len(messages)):
+        if messages[at].get("kind") == messages[at - 1].get("kind") == "response":
+            yield "P12", f"messages.{at}", "a response behind a response"
+    parameters = request.get("model_request_parameters")
+    declared = isinstance(parameters, dict) and parameters.get("function_tools")
+    called = any(part.get("part_kind") == "tool-call" for one in messages for part in parts_of(one))
+    if called and not declared:
+        yield "P13", "model_request_parameters.function_tools", "tools are called and none is declared"
 
 
 def _asks(message: JsonObject) -> bool:
@@ -167,8 +187,8 @@ def _names(
             name, call = part.get("tool_name"), part.get("tool_call_id")
             if isinstance(name, str) and not _NAME.fullmatch(name):
                 yield "P9", f"{where}.tool_name", f"the name {name!r}"
-            narrow = provider in ("anthropic", "bedrock")
-            if isinstance(call, str) and (not call or (narrow and not _NAME.fullmatch(call))):
+            fits = {"anthropic": _NAME, "bedrock": _NAME, "mistral": _NINE}.get(provider)
+            if isinstance(call, str) and (not call or (fits is not None and not fits.fullmatch(call))):
                 yield "P9", f"{where}.tool_call_id", f"the id {call!r}"
     parameters = request.get("model_request_parameters")
     tools = parameters.get("function_tools") if isinstance(parameters, dict) else None

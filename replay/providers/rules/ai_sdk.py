@@ -167,7 +167,7 @@ RULES = table(
         "rename it, alike in call, result and definition",
         "specs/providers.md A5, O7, B4",
         "C",
-        note="the alphabet of call ids is judged for Anthropic and Bedrock",
+        note="the alphabet of call ids is judged for Anthropic, Bedrock and Mistral (M1)",
     ),
     Rule(
         "V15",
@@ -185,6 +185,14 @@ RULES = table(
         "specs/providers.md A7, B9, G2",
         "C",
         note="judged for Anthropic, Bedrock and Google",
+    ),
+    Rule(
+        "V17",
+        "below Bedrock a history with tool calls declares tools",
+        "none: the SDK leaves calls and results out of the request, with a warning",
+        "declare the tools of the context in force, else stubs of the names that were called",
+        "@ai-sdk/amazon-bedrock; specs/providers.md B3",
+        "m",
     ),
     Rule("S1", "no lone surrogate anywhere", "the body is not UTF-8", "send U+FFFD", "RFC 8259", "D"),
 )

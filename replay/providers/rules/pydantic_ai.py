@@ -98,7 +98,7 @@ RULES = table(
         "rename it, alike in call, return and definition",
         f"{_BELOW} A5, O7, B4",
         "C",
-        note="the alphabet of call ids is judged for Anthropic and Bedrock",
+        note="the alphabet of call ids is judged for Anthropic, Bedrock and Mistral (M1)",
     ),
     Rule(
         "P10",
@@ -117,6 +117,22 @@ RULES = table(
         "say in text what cannot be sent",
         "pydantic_ai.messages.FileUrl, BinaryContent",
         "C",
+    ),
+    Rule(
+        "P12",
+        "below Bedrock no response stands behind a response",
+        "the provider's: A conversation must alternate between user and assistant roles",
+        "steps in a row are one response",
+        f"{_BELOW} B9; pydantic_ai.models.bedrock joins requests alone",
+        "C",
+    ),
+    Rule(
+        "P13",
+        "below Bedrock a history with tool calls declares tools",
+        "the provider's: The toolConfig field must be defined when using toolUse and toolResult content blocks",
+        "declare the tools of the context in force, else stubs of the names that were called",
+        f"{_BELOW} B3",
+        "W",
     ),
     Rule("S1", "no lone surrogate anywhere", "the body is not UTF-8", "send U+FFFD", "RFC 8259", "D"),
 )

@@ -163,4 +163,46 @@ def gemini(body: Body) -> Form:
     return form
 
 
-FORMS = {"anthropic": anthropic, "openai-chat": chat, "openai-responses": responses, "gemini": gemini}
+def bedrock(body: Body) -> Form:
+    form: Form = [("system", text) for text in _texts(body.get("system"))]
+    calls = _Calls()
+    for message in body["messages"]:
+        for block in message["content"]:
+            if "text" in block:
+                form.append((message["role"], block["text"]))
+            elif "reasoningContent" in block:
+                form.append(("thinking", *_sealed(block["reasoningContent"])))
+            elif "toolUse" in block:
+                use = block["toolUse"]
+                form.append(calls.called(use["toolUseId"], use["name"], use["input"]))
+            elif "toolResult" in block:
+                result = block["toolResult"]
+                told = "\n\n".join(_texts(result["content"])) or NO_OUTPUT
+                failed = result.get("status") == "error"
+                form.append(calls.answered(result["toolUseId"], told, failed))
+    return form
+
+
+def _sealed(reasoning: Body) -> tuple[str, str]:
+    if "redactedContent" in reasoning:
+        return "", reasoning["redactedContent"]
+    return reasoning["reasoningText"]["text"], reasoning["reasoningText"]["signature"]
+
+
+def mistral(body: Body) -> Form:
+    """As Chat Completions; texts of one answer are one, which the library sends apart."""
+    messages = [
+        {**one, "content": "\n\n".join(_texts(one.get("content")))} if one["role"] == "assistant" else one
+        for one in body["messages"]
+    ]
+    return [said for said in _chat(messages) if said != ("assistant", "")]
+
+
+FORMS = {
+    "anthropic": anthropic,
+    "bedrock": bedrock,
+    "gemini": gemini,
+    "mistral": mistral,
+    "openai-chat": chat,
+    "openai-responses": responses,
+}

@@ -8,8 +8,10 @@ from replay import Result
 
 
 def opened(found: Result) -> bytes:
-    """The request up to where it may go on: without the brackets that close its last message."""
-    text = json.dumps([found.system, found.extra.get("tools"), found.messages])
+    """The request up to where it may go on: without the brackets that close its last message, and without
+    stubs of tools that nothing declares, which come with their calls."""
+    declared = (found.plan.context or {}).get("tools")
+    text = json.dumps([found.system, found.extra.get("tools") if declared else None, found.messages])
     return text.rstrip("]}").encode("utf-8", "surrogatepass")
 
 

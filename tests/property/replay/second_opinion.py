@@ -6,10 +6,12 @@ import asyncio
 import importlib
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import boto3
 import httpx2
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessagesTypeAdapter
@@ -37,11 +39,11 @@ class SecondOpinion:
         module, kind, provider = LIBRARY[target]
         models = importlib.import_module(f"pydantic_ai.models.{module}")
         providers = importlib.import_module(f"pydantic_ai.providers.{module}")
-        client = httpx2.AsyncClient(transport=httpx2.MockTransport(self._caught), timeout=60)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about a timeout
             made: Callable[..., Model] = getattr(models, kind)
-            self._model = made(model, provider=getattr(providers, provider)(api_key="none", http_client=client))
+            caught = self._aws() if target == "bedrock" else self._http()
+            self._model = made(model, provider=getattr(providers, provider)(**caught))
         self._loop = asyncio.new_event_loop()
         self._bodies: list[dict[str, Any]] = []
 
@@ -65,6 +67,27 @@ class SecondOpinion:
             pass  # what `_caught` answers
         return self._bodies[0]
 
+    def _http(self) -> dict[str, Any]:
+        client = httpx2.AsyncClient(transport=httpx2.MockTransport(self._caught), timeout=60)
+        return {"api_key": "none", "http_client": client}
+
+    def _aws(self) -> dict[str, Any]:
+        session = boto3.Session("none", "none", region_name="us-east-1")
+        client = session.client("bedrock-runtime")
+        client.meta.events.register("before-send.bedrock-runtime.*", self._caught_by_aws)
+        return {"bedrock_client": client}
+
+    def _caught_by_aws(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        self._bodies.append(json.loads(request.body))
+        return AWSResponse(request.url, 400, {"x-amzn-ErrorType": "ValidationException"}, _Raw())
+
     def _caught(self, request: httpx2.Request) -> httpx2.Response:
         self._bodies.append(json.loads(request.content))
         return httpx2.Response(400, json={"error": {"message": "caught"}})
+
+
+class _Raw:
+    """What botocore reads an answer from."""
+
+    def stream(self) -> Iterator[bytes]:
+        yield b'{"message": "caught"}'

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from replay import replay
-from replay.providers import ai_sdk, ai_sdk_parts, names
+from replay.providers import ai_sdk, ai_sdk_parts, families, names
 from replay.providers.reasoning import ReasoningGate
 from replay.providers.rules import Judged
 from replay.providers.rules.ai_sdk import RULES
@@ -87,6 +87,8 @@ BAD: list[tuple[str, str, str, bool, list[Message]]] = [
     ("V15", "v6", CLAUDE, False, [u(), a(c()), media(type="file-url", url="ftp://x")]),
     ("V16", "v7", CLAUDE, False, [a(), u()]),
     ("V16", "v7", GEMINI, False, [a(), u()]),
+    ("V14", "v7", "mistral-large-latest", False, [u(), a(c("c1")), o(r("c1"))]),
+    ("V17", "v7", NOVA, False, [u(), a(c()), o()]),
     ("S1", "v7", CLAUDE, False, [u("\ud800")]),
 ]  # fmt: skip
 GOOD: list[tuple[str, str, list[Message]]] = [
@@ -95,7 +97,9 @@ GOOD: list[tuple[str, str, list[Message]]] = [
     ("v6", CLAUDE, [u(), a(c(), ASKED), ANSWERED]),
     ("v6", CLAUDE, [u(), a(c(providerExecuted=True), r(output={"type": "json", "value": []}), t()), u()]),
     ("v6", CLAUDE, [u(), a(c()), o(r(output={"type": "execution-denied", "reason": "no"})), u()]),
-    ("v7", NOVA, [u(), a(th(bedrock={"redactedData": "AAAA"}), c(), c("c2")), o(r("c2"), r()), u()]),
+    ("v7", NOVA, [u(), a(th(bedrock={"redactedData": "AAAA"}), t()), u()]),
+    ("v7", CLAUDE, [u(), a(c(), c("c2")), o(r("c2"), r()), u()]),
+    ("v7", "mistral-large-latest", [u(), a(c("a1B2c3D4e")), o(r("a1B2c3D4e"))]),
     ("v7", GPT, [a(), u(), a(th(openai={"itemId": "rs_1", "reasoningEncryptedContent": "E"}), t()), u()]),
     ("v7", "kimi-k2", [u(), a(th(), t()), u([{**TAGGED, "data": "https://x.y/z"}])]),
 ]  # fmt: skip
@@ -150,6 +154,7 @@ HISTORY = [
     {"type": "system_message", "content": "now"}, user("r", "t2"),
 ]  # fmt: skip
 STARTED = [start("s1"), text("s1"), user("r", "t2")]
+CALLED = [user("q"), start("s1"), call("s1"), result()]
 ENDED = [user("q"), start("s1"), text("s1")]
 DENIED = [
     user("q"), start("s1"), call("s1"),
@@ -212,6 +217,9 @@ MENDS: list[tuple[list[Message], Message, Any, str, Any, str]] = [
     (DENIED, {}, WRITING, "_result_part", lambda *_: {**APPROVAL}, "V11"),
     (TWICE, STORED, ai_sdk, "options_of", lambda *_: {"openai": {"store": False}}, "V8"),
     (TWICE, STORED, ReasoningGate, "_ids", lambda _, step, __: _named(step), "V8"),
+    (CALLED, {"model": NOVA}, WRITING, "_stubs", lambda _: {}, "V17"),
+    (CALLED, {"model": "mistral-large-latest"}, families.Below, "call_ids", lambda *_: names.Names(), "V14"),
+    (CALLED, {"api": "mistral-conversations"}, families.Below, "call_ids", lambda *_: names.Names(), "V14"),
     (searched([HIT]), {}, WRITING, "_block", _as_clients, "V1"),
     (searched([HIT]), {}, WRITING, "_block", _beside, "V5"),
 ]  # fmt: skip
@@ -219,6 +227,17 @@ MENDS: list[tuple[list[Message], Message, Any, str, Any, str]] = [
 
 def _named(step: Any) -> Message:
     return {block: block.provider_metadata["openai"]["itemId"] for block in step.blocks}
+
+
+def test_bedrock_is_told_the_names_of_tools_that_nothing_defines() -> None:
+    def tools(model: str, *before: Message) -> Any:
+        target: Message = {"provider": "ai-sdk", "model": model}
+        return replay(records([*before, *CALLED]), "c", target).extra.get("tools")
+
+    assert tools(NOVA) == {"read": {"inputSchema": {"type": "object"}}}
+    assert tools(CLAUDE) is None
+    other = {"name": "other", "input_schema": {"type": "object"}}
+    assert list(tools(NOVA, {"type": "context", "digest": "d", "tools": [other]})) == ["other"]
 
 
 @pytest.mark.parametrize(("events", "more", "place", "attribute", "value", "rule"), MENDS)

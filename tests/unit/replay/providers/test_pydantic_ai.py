@@ -9,8 +9,8 @@ import pytest
 from ledger.intake.pydantic_ai.run import Run
 from ledger.recorded import RecordedEvent
 from ledger.turns import Recording, StreamStamps
-from replay import Result, replay
-from replay.providers import content, names, pydantic_ai, pydantic_ai_parts
+from replay import Continued, Result, replay
+from replay.providers import content, families, names, pydantic_ai, pydantic_ai_parts
 from replay.providers.rules import Judged
 from replay.providers.rules.pydantic_ai import RULES
 from replay.providers.violations import violations
@@ -124,6 +124,33 @@ GOOD: list[list[Message]] = [
 ]
 
 
+NOVA, LARGE = "amazon.nova-pro-v1:0", "mistral-large-latest"
+DECLARED = {"model_request_parameters": {"function_tools": [{"name": "read"}]}}
+
+# Rule, model, history and what stands beside it.
+BESIDE: list[tuple[str, str, Message]] = [
+    ("P9", LARGE, {"messages": [U, a(c()), q(o())]}),
+    ("P12", NOVA, {"messages": [U, A, A, U]}),
+    ("P13", NOVA, {"messages": [U, a(c()), q(o())]}),
+]
+
+
+@pytest.mark.parametrize(("rule", "model", "request_"), BESIDE)
+def test_what_a_provider_below_refuses(rule: str, model: str, request_: Message) -> None:
+    target = {"provider": "pydantic-ai", "model": model}
+    assert [one.rule for one in violations(target, request_) if one.rule == rule]
+    assert violations(TARGET, request_) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "messages"),
+    [(LARGE, [U, a(c("a1B2c3D4e")), q(o("a1B2c3D4e"))]), (NOVA, [U, a(words(), c()), q(o()), A, U])],
+)
+def test_what_a_provider_below_takes(model: str, messages: list[Message]) -> None:
+    request = {"messages": messages, **DECLARED}
+    assert violations({"provider": "pydantic-ai", "model": model}, request) == []
+
+
 def broken(messages: list[Message], **more: Any) -> set[str]:
     return {one.rule for one in violations(TARGET, {"messages": messages}, **more)}
 
@@ -142,7 +169,7 @@ def test_a_good_history(messages: list[Message]) -> None:
 
 def test_every_rule_has_a_bad_history() -> None:
     judged = {name for name, rule in RULES.items() if rule.judged is not Judged.NEVER}
-    assert {name for rules, _, _ in BAD for name in rules.split()} == judged
+    assert {name for rules, *_ in (*BAD, *BESIDE) for name in rules.split()} == judged
 
 
 def test_the_start_of_a_conversation_may_be_open() -> None:
@@ -343,6 +370,45 @@ MENDS: list[tuple[Any, str, Any, str]] = [
     (pydantic_ai.PydanticWriting, "_anchor", lambda *_: None, "P8"),
     (pydantic_ai.PydanticWriting, "_results", lambda *_: None, "P1"),
 ]
+
+
+BELOW_BEDROCK = [
+    user("q"), start("s1"), text("s1", "one"), start("s2"), text("s2", "two"), call("s2"), result(),
+    complete(), user("r", "t2"),
+]  # fmt: skip
+BELOW_MENDS: list[tuple[str, Any, str, Any, str]] = [
+    (NOVA, pydantic_ai, "_is_response", lambda _: False, "P12"),
+    (NOVA, pydantic_ai.PydanticWriting, "_stubs", lambda _: {}, "P13"),
+    (LARGE, families.Below, "call_ids", lambda *_: names.Names(), "P9"),
+]
+
+
+@pytest.mark.parametrize(("model", "place", "attribute", "value", "rule"), BELOW_MENDS)
+def test_without_a_mend_for_who_is_below_the_judge_finds_the_fault(
+    model: str, place: Any, attribute: str, value: Any, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = {"provider": "pydantic-ai", "model": model}
+    assert violations(target, replay(records(BELOW_BEDROCK), "c", target).request) == []
+    monkeypatch.setattr(place, attribute, value)
+    assert rule in [one.rule for one in violations(target, replay(records(BELOW_BEDROCK), "c", target).request)]
+
+
+def test_below_bedrock_steps_in_a_row_are_one_response() -> None:
+    found = answer(*BELOW_BEDROCK, model=NOVA)
+    assert found.messages[1]["parts"] == [words("one"), words("two"), c(args={})]
+    assert found.provenance[1] == [[3], [5], [6]]
+    stub = {"name": "read", "parameters_json_schema": {"type": "object"}}
+    assert found.extra["model_request_parameters"] == {"function_tools": [stub]}
+    assert [len(one["parts"]) for one in answer(*BELOW_BEDROCK).messages] == [1, 1, 2, 1, 1]  # type: ignore[arg-type]
+
+
+def test_a_response_that_goes_on_is_apart_from_the_request_before() -> None:
+    going = Continued("c", {"provider": "pydantic-ai", "model": NOVA})
+    for record in records(BELOW_BEDROCK):
+        going.feed([record])
+        so_far = list(records(BELOW_BEDROCK))[: record.version]
+        target = {"provider": "pydantic-ai", "model": NOVA}
+        assert going.result().request == replay(so_far, "c", target).request
 
 
 HOSTED = [
