@@ -3,84 +3,97 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from jinja2 import Environment, PackageLoader, Template
 
 from ledger.events import Json
 from projections.export import lines
+from projections.export.bodies import Body, bodies, json_body
 from projections.export.lines import Row
+from projections.export.nesting import Closes, Opens, nested
 from projections.view import View
-
-_SAFE_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def html(view: View) -> str:
-    """The whole view as HTML; thinking and tool output are folded, and each row has its anchor."""
+    """The whole view as HTML, nothing of its rows cut; thinking, tool output and sub-agents are folded.
+
+    Each row has its anchor: its kind and the version of its first event (`#tool-5`). It stays when the
+    conversation goes on.
+    """
     return _template().render(
-        title=lines.plain(view.conversation_id),
+        title=view.conversation_id,
         version=view.version,
         pause=view.pause,
-        rows=[_shown(number, row) for number, row in enumerate(view.rows)],
+        stream=list(_stream(view.rows)),
     )
 
 
 @functools.cache
 def _template() -> Template:
     loader = PackageLoader("projections", "export")
-    return Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(
-        "page.html.j2"
-    )
+    return Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_plain
+    ).get_template("page.html.j2")
 
 
-def _shown(number: int, row: Row) -> dict[str, object]:
-    """What the page shows of a row, as plain text."""
+def _plain(shown: object) -> object:
+    """Whatever the page shows, without control characters; the template escapes it then."""
+    return lines.plain(shown) if type(shown) is str else shown
+
+
+def _stream(rows: Sequence[Row]) -> Iterator[dict[str, object]]:
+    """Rows, and where lanes of sub-agents open and close, as the template takes them."""
+    for one in nested(rows):
+        if isinstance(one, Opens):
+            yield {"kind": "opens", "lane": one.lane}
+        elif isinstance(one, Closes):
+            yield {"kind": "closes"}
+        else:
+            yield _shown(one)
+
+
+def _shown(row: Row) -> dict[str, object]:
+    """What the page shows of a row."""
     kind = str(row["row"])
     shown: dict[str, object] = {
         "kind": kind,
-        "number": number,
+        "anchor": f"{kind}-{lines.first(row)}",
         "versions": lines.versions(row),
         "at": row.get("at") or "",
         "agent": row.get("agent_id") or "",
-        "marks": [lines.plain(mark) for mark in lines.marks(row)],
+        "marks": lines.marks(row),
         "retracted": bool(row.get("retracted")),
     }
     if kind == "user":
-        return {**shown, "text": lines.content_text(row), "images": list(_images(row.get("content")))}
+        return {**shown, "said": _bodies(lines.content(row))}
     if kind == "assistant":
         thoughts = row["thinking"] if isinstance(row["thinking"], list) else []
         return {
             **shown,
-            "model": row.get("model") or "",
-            "text": lines.plain(str(row["text"] or "")),
-            "thinking": [_thought(one) for one in thoughts if isinstance(one, dict)],
+            "model": lines.value(row.get("model") or ""),
+            "said": _bodies(row["text"] or ""),
+            "thinking": [one for one in thoughts if isinstance(one, dict)],
             "usage": lines.usage_text(row.get("usage")),
         }
     if kind == "tool":
+        args = row.get("args")
         return {
             **shown,
-            "name": lines.plain(str(row.get("tool_name") or "unknown tool")),
+            "name": row.get("tool_name") or "unknown tool",
             "status": row.get("status") or "",
-            "args": lines.value(row.get("args"), limit=100_000),
-            "result": lines.result_text(row.get("result")) if row["results_seen"] else "",
-            "images": list(_images(row.get("result"))),
+            "args": _bodies(args) if isinstance(args, str) else [json_body(args)],
+            "answered": bool(row["results_seen"]),
+            "result": _bodies(row.get("result")) if row["results_seen"] else [],
         }
     if kind == "note":
-        return {**shown, "name": lines.plain(str(row["kind"])), "text": lines.plain(str(row["text"] or ""))}
-    return {**shown, "text": lines.plain(lines.turn_summary(row))}
+        said = _bodies(lines.content(row))
+        if row.get("fields"):
+            said.append(json_body(row["fields"]))
+        origin = row.get("source_conversation_id") if "source_version" in row else None
+        return {**shown, "name": row["kind"], "said": said, "origin": origin}
+    return {**shown, "turn": row["turn_id"], "summary": lines.turn_summary(row, None)}
 
 
-def _thought(one: Mapping[str, Json]) -> str:
-    return "(redacted thinking)" if one["redacted"] else lines.plain(str(one["text"]))
-
-
-def _images(content: Json) -> Iterator[str]:
-    """Images that are in the events themselves, of types that hold nothing that runs."""
-    for block in content if isinstance(content, list) else ():
-        if not isinstance(block, dict):
-            continue
-        source = block.get("source") if isinstance(block.get("source"), dict) else block
-        assert isinstance(source, dict)
-        kind, data = source.get("media_type"), source.get("data")
-        if kind in _SAFE_IMAGES and isinstance(data, str) and data.isascii() and '"' not in data:
-            yield f"data:{kind};base64,{data}"
+def _bodies(content: Json) -> list[Body]:
+    return list(bodies(content))
