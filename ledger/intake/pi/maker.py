@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ledger.events import Json, JsonObject
 from ledger.intake.identity import kept_id, made_id
 from ledger.intake.mending import Mended
-from ledger.intake.pi.records import Record
+from ledger.intake.pi.table import Record
 from ledger.intake.times import time_of
 
 FORMAT = "pi"

@@ -15,9 +15,9 @@ from ledger.intake.contents import content_of
 from ledger.intake.mending import as_text
 from ledger.intake.pi.assistant import step_events, stop_reason
 from ledger.intake.pi.maker import Maker, call_id
-from ledger.intake.pi.records import Record
 from ledger.intake.pi.runtime import bash_message, injected
 from ledger.intake.pi.state import State, Turn
+from ledger.intake.pi.table import Record
 from ledger.intake.times import ms_of
 
 Boundary = Callable[[JsonObject], int]

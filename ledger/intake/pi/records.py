@@ -9,14 +9,12 @@ newline between) are found.
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from ledger.events import Json, JsonObject
 from ledger.intake.lines import Line
 from ledger.intake.mending import NotARecord, read_record
-from ledger.intake.problems import Problem
+from ledger.intake.pi.table import DAMAGED, Index, Records, mark_of
 
 ENTRY_TYPES = frozenset(
     {
@@ -33,61 +31,12 @@ ENTRY_TYPES = frozenset(
         "context_edit",
     }
 )
-HEADER = "session header"
-"""The key of the session's own header: no entry id has a blank."""
-
-DAMAGED = ""
-"""The `kind` of a record whose bytes are not a JSON object."""
-
 _LEGACY_HEADER = ("provider", "modelId", "thinkingLevel", "branchedFrom")
 _START = re.compile(r'\{\s*"type"\s*:')
 _NAMES = re.compile(rb'\{"type":"[^"\\]*","id":"([^"\\]+)","parentId":(?:"([^"\\]+)"|null)')
 _NOTHING = " \t\r\0"  # what lies between records without meaning; NULs come from a file system's crash
 _DECODER = json.JSONDecoder()
 _MAX_STARTS = 1_000  # beginnings of records tried on one damaged line
-
-
-@dataclass(slots=True)
-class Record:
-    """One record: `offset` and `length` in the file, in bytes; `key` names it for ids; `parent` as
-    declared.
-
-    `declared` is False where the record says nothing of a parent. `up`, `inferred` (the parent is our
-    conclusion), `below` and `aside` are filled in by the tree.
-    """
-
-    index: int
-    line: int
-    offset: int
-    length: int
-    digest: bytes
-    kind: str
-    key: str
-    id: str | None = None
-    parent: str | None = None
-    declared: bool = False
-    up: int | None = None
-    inferred: bool = False
-    below: list[int] = field(default_factory=list)
-    aside: list[int] = field(default_factory=list)
-
-
-@dataclass
-class Records:
-    """All records of a file in file order; `header` is the index of the session's, None when there is none."""
-
-    records: list[Record] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    header: int | None = None
-    session: str = ""
-    version: int = 1
-    array: list[int] = field(default_factory=list)  # as pi counts them: what parsed, the header first
-    repaired: int = 0
-    lines: int = 0
-
-    def problem(self, code: str, line: int | None, text: str, *, lost: bool = False) -> None:
-        """Note a finding."""
-        self.problems.append(Problem(code, line, text, lost))
 
 
 def read_records(lines: Iterable[Line]) -> Records:
@@ -109,8 +58,7 @@ class _Reader:
 
     def __init__(self, found: Records) -> None:
         self._found = found
-        self._content_keys: list[str] = []
-        self._seen: dict[tuple[str, bytes], int] = {}
+        self._seen = Index(lambda index: _hash(found.mark[index]))  # records with an id, by their bytes
         self._legacy = False
 
     def take(self, line: Line) -> None:
@@ -168,32 +116,42 @@ class _Reader:
             return
         kind = value.get("type")
         kind = kind if isinstance(kind, str) and kind else "unknown"
-        records = self._found.records
-        if kind == "session" and self._found.header is None and _text(value.get("id")):
+        found, name = self._found, _text(value.get("id"))
+        if kind == "session" and found.header is None and name:
             self._head(value, number)
-            self._found.header = len(records)
+            found.header = len(found)
         else:
-            name = _text(value.get("id"))
-            before = self._seen.get((name, digest)) if name and kind != "session" else None
-            if before is None and not name and records and records[-1].digest == digest:
-                before = records[-1].line
+            before = self._before(kind, name, len(raw), digest)
             if before is not None:
-                text = f"the same record as on line {before}, byte for byte; taken once"
-                self._found.problem("doubled_line", number, text)
-                self._found.repaired += 1
+                text = f"the same record as on line {found.line[before]}, byte for byte; taken once"
+                found.problem("doubled_line", number, text)
+                found.repaired += 1
                 return
-            if name:
-                self._seen.setdefault((name, digest), number)
             if kind == "session":
                 text = (
                     "a second session header; kept as a note"
-                    if self._found.header is not None
-                    else ("a session header without an id; kept as a note")
+                    if found.header is not None
+                    else "a session header without an id; kept as a note"
                 )
-                self._found.problem("second_header", number, text)
-        self._found.array.append(len(records))
-        named = self._found.header is not None and not self._legacy and _text(value.get("id")) is not None
+                found.problem("second_header", number, text)
+        found.array.append(len(found))
+        named = found.header is not None and not self._legacy and name is not None
         self._add(number, offset, len(raw), digest, kind, value, "" if named else content_key(value))
+        if name and kind != "session":
+            self._seen.put(_hash(mark_of(digest)), lambda _: False, len(found) - 1)
+
+    def _before(self, kind: str, name: str | None, length: int, digest: bytes) -> int | None:
+        """The record that one says again, byte for byte: any one with an id, else the one right before it."""
+        found = self._found
+        if name:
+            if kind == "session":
+                return None
+            return self._seen.find(
+                _hash(mark_of(digest)),
+                lambda index: found.is_as_read(index, digest) and found.has_length(index, length),
+            )
+        last = len(found) - 1
+        return last if last >= 0 and found.is_as_read(last, digest) else None
 
     def _head(self, value: JsonObject, number: int) -> None:
         self._found.session = _text(value.get("id")) or ""
@@ -202,35 +160,24 @@ class _Reader:
         # A file that pi lifted from version 1 keeps its old header: its entry ids were made when it was lifted,
         # so that only the content tells that a record was taken in before.
         self._legacy = self._found.version == 1 or any(name in value for name in _LEGACY_HEADER)
-        if any(record.kind != DAMAGED for record in self._found.records):
+        if self._found.array:
             self._found.problem("header_not_first", number, "the session header does not stand first")
 
     def _add(
         self, number: int, offset: int, length: int, digest: bytes, kind: str, value: JsonObject, content: str
     ) -> None:
-        records = self._found.records
-        record = Record(len(records), number, offset, length, digest, kind, "")
-        record.id = _text(value.get("id")) if kind != "session" else None
-        record.declared = "parentId" in value
-        record.parent = _text(value.get("parentId"))
-        records.append(record)
-        self._content_keys.append(content)
+        name = _text(value.get("id")) if kind != "session" else None
+        parent, declared = _text(value.get("parentId")), "parentId" in value
+        self._found.add(number, offset, length, digest, kind, name, parent, content, declared=declared)
 
     def name(self) -> None:
-        """Give every record its key: the entry's id, or a digest of its content; `#n` from the n-th on."""
-        used: Counter[str] = Counter()
-        for record, content in zip(self._found.records, self._content_keys, strict=True):
-            content = content or record.digest.hex()[:16]
-            key = content if self._legacy or record.id is None or record.kind == DAMAGED else record.id
-            if record.index == self._found.header:
-                key = HEADER  # pi rewrites it when it lifts a file
-            used[key] += 1
-            record.key = key if used[key] == 1 else f"{key}#{used[key]}"
-            if used[key] == 2 and record.id is not None and not self._legacy and record.kind != DAMAGED:
-                text = (
-                    f"entry id {record.id} is used again with other content; the last one counts, both are kept"
-                )
-                self._found.problem("duplicate_id", record.line, text)
+        """Give every record its key."""
+        found, self._seen = self._found, Index(hash)
+        for index in found.name(legacy=self._legacy):
+            name = found.id(index)
+            if name is not None and not self._legacy and found.kind(index) != DAMAGED:
+                text = f"entry id {name} is used again with other content; the last one counts, both are kept"
+                found.problem("duplicate_id", found.line[index], text)
 
 
 def content_key(value: JsonObject) -> str:
@@ -244,6 +191,10 @@ def content_key(value: JsonObject) -> str:
     if isinstance(message, dict) and message.get("role") == "hookMessage":
         said["message"] = {**message, "role": "custom"}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _hash(mark: int) -> int:
+    return hash(mark.to_bytes(8, "big"))  # that of a number can be foreseen, and a table made slow with it
 
 
 def _text(value: Json | None) -> str | None:

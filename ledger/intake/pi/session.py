@@ -11,19 +11,22 @@ next one is begun.
 """
 
 import hashlib
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from ledger.errors import NotASession, SourceChanged
 from ledger.events import MAX_EVENT_BYTES, Json, JsonObject
 from ledger.intake.identity import kept_id
-from ledger.intake.lines import MAX_LINE_BYTES, Line
+from ledger.intake.lines import Line
 from ledger.intake.mending import NotARecord, read_record
 from ledger.intake.pi.maker import FORMAT, Maker
 from ledger.intake.pi.path import Path, damaged
-from ledger.intake.pi.records import DAMAGED, Record, Records, read_records
+from ledger.intake.pi.records import read_records
 from ledger.intake.pi.state import State
+from ledger.intake.pi.table import DAMAGED, Record, Records
 from ledger.intake.pi.tree import chain, leaf, link
 from ledger.intake.problems import Problem
 from ledger.intake.scribe import encoded_event
@@ -61,7 +64,9 @@ class Session:
         self._leaf = leaf(found)
         self._named: set[str] = set()
         self.current = str(self.conversation_id)
-        self._places: dict[int, tuple[str, int]] = {}  # record -> conversation, version of its first event
+        self._conversations = [""]
+        self._conversation = array("I", bytes(4 * len(found)))  # of each record, 0 while it is not known
+        self._version = array("Q", bytes(8 * len(found)))  # of its first event
 
     @classmethod
     def read(cls, lines: Iterable[Line], file: str, name: str | None = None) -> "Session":
@@ -111,14 +116,27 @@ class Session:
         starts = deque([_Start(self._found.header or 0, State())])
         while starts:
             start = starts.popleft()
-            record = self._found.records[start.record]
             name = self.conversation_id
             if start.source is not None:
-                name = self._branch_name(record)
+                name = self._branch_name(self._found.key(start.record))
             yield Stream(self, start, name, fetch, starts)
 
-    def _branch_name(self, record: Record) -> str:
-        name = kept_id(f"{self.conversation_id}~{record.key}")
+    def begin(self, conversation_id: str) -> int:
+        """The number of a conversation that is made now."""
+        self._conversations.append(conversation_id)
+        return len(self._conversations) - 1
+
+    def put(self, index: int, conversation: int, version: int) -> None:
+        """A record stands in a conversation, by its number, from a version on."""
+        self._conversation[index], self._version[index] = conversation, version
+
+    def place(self, index: int) -> tuple[str, int]:
+        """The conversation and the version of the first event of a record; no name and 0 where it has none
+        yet."""
+        return self._conversations[self._conversation[index]], self._version[index]
+
+    def _branch_name(self, key: str) -> str:
+        name = kept_id(f"{self.conversation_id}~{key}")
         while name in self._named:
             name += "~"
         self._named.add(name)
@@ -156,20 +174,19 @@ class Stream:
         session, found, start = self._session, self._found, self._start
         path = Path(self._name, session.id, session.file, start.state)
         self._last = start.version
+        number = session.begin(self.conversation_id)
         for links in chain(found, start.record):
             for index in links:
-                record = found.records[index]
                 first: int | None = None
-                for event in self._of_record(path, record, index == start.record):
+                for event in self._of_record(path, index, index == start.record):
                     self._last = known.get(event.id) or self._take()
                     if event.type != "fork":
                         first = first or self._last
                     yield event
-                session._places[index] = (self.conversation_id, first or self._last)
+                session.put(index, number, first or self._last)
                 if index == session._leaf:
                     session.current = self.conversation_id
-            branches = found.records[links[0]].below[1:]
-            for branch in branches:
+            for branch in islice(found.below(links[0]), 1, None):
                 seen = {**start.seen, self.conversation_id: self._last}
                 here = _Start(branch, path.state.copy(), self.conversation_id, self._last, seen)
                 self._starts.append(here)
@@ -179,8 +196,8 @@ class Stream:
         self._next += 1
         return version
 
-    def _of_record(self, path: Path, record: Record, is_first: bool) -> Iterator[EncodedEvent]:
-        raw = self._raw(record)
+    def _of_record(self, path: Path, index: int, is_first: bool) -> Iterator[EncodedEvent]:
+        record, raw = self._read(index)
         value: Json = None
         if raw is not None and record.kind != DAMAGED:
             try:
@@ -211,7 +228,7 @@ class Stream:
 
         def through(value: JsonObject) -> int:
             for kept in self._kept(value):
-                conversation, version = self._session._places.get(kept, ("", 0))
+                conversation, version = self._session.place(kept)
                 last = (
                     self._last
                     if conversation == self.conversation_id
@@ -228,17 +245,19 @@ class Stream:
         name = value.get("firstKeptEntryId")
         place = value.get("firstKeptEntryIndex")
         if isinstance(name, str):
-            yield from (record.index for record in reversed(self._found.records) if record.id == name)
+            yield from self._found.all_of(name)
         elif isinstance(place, int) and 0 <= place < len(self._found.array):
             yield self._found.array[place]
 
-    def _raw(self, record: Record) -> bytes | None:
-        if record.length > MAX_LINE_BYTES:
-            return None
-        raw = self._fetch(record.offset, record.length)
-        if hashlib.sha256(raw).digest() != record.digest:
-            raise SourceChanged(file=self._session.file, at=record.line)
-        return raw
+    def _read(self, index: int) -> tuple[Record, bytes | None]:
+        place = self._found.place(index)
+        if place is None:
+            return self._found.record(index, b""), None
+        raw = self._fetch(*place)
+        digest = hashlib.sha256(raw).digest()
+        if not self._found.is_as_read(index, digest):
+            raise SourceChanged(file=self._session.file, at=self._found.line[index])
+        return self._found.record(index, digest), raw
 
     def _encoded(self, event: JsonObject, maker: Maker, entry: JsonObject | None) -> EncodedEvent:
         """The event as it is stored; its shape is right as it was made, and tests hold it to the door."""
@@ -257,9 +276,10 @@ def _no_bodies(_offset: int, _length: int) -> bytes:
 def _why(found: Records) -> str:
     if not found.lines:
         return "it is empty"
-    whole = [record for record in found.records if record.kind != DAMAGED]
+    kinds = [found.kind(index) for index in range(len(found))]
+    whole = len(kinds) - kinds.count(DAMAGED)
     if not whole:
         return f"no line of {found.lines} is a JSON object"
-    if any(record.kind == "session" for record in whole):
+    if "session" in kinds:
         return "its session header has no id"
-    return f"no session header among {len(whole)} records"
+    return f"no session header among {whole} records"

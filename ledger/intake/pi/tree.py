@@ -11,7 +11,10 @@ A record that no other can name (a damaged line, an entry without id, a second h
 chain: it goes `aside`, right after the record before it in the file.
 """
 
-from ledger.intake.pi.records import DAMAGED, Record, Records
+from array import array
+from collections.abc import Iterator
+
+from ledger.intake.pi.table import DAMAGED, Records
 
 
 def link(found: Records) -> None:
@@ -22,98 +25,92 @@ def link(found: Records) -> None:
     record; both are reported. Takes time linear in the number of records. `found.header` must not be None.
     """
     header = found.header or 0
-    by_id: dict[str, int] = {}
-    lost: dict[str, str | None] = {}  # ids read off damaged lines, with their parents
-    for record in found.records:
-        if record.id is not None and record.kind == DAMAGED:
-            lost[record.id] = record.parent
-        elif record.id is not None:
-            by_id[record.id] = record.index  # the last of an id counts
+    found.plant()
     previous = header
-    for record in found.records:
-        if record.index == header:
+    aside: int | None = None  # the last one that stands aside of `previous`
+    for index in range(len(found)):
+        if index == header:
             continue
-        if not _is_link(found, record):
-            found.records[previous].aside.append(record.index)
+        if not _is_link(found, index):
+            found.put_aside(index, previous, aside)
+            aside = index
             continue
-        _resolve(found, record, by_id, lost, previous)
-        previous = record.index
+        _resolve(found, index, previous)
+        previous, aside = index, None
     _cut_cycles(found, header)
-    for record in found.records:
-        if record.up is not None:
-            found.records[record.up].below.append(record.index)
+    for index in reversed(range(len(found))):  # each comes before those that are there
+        above = found.up(index)
+        if above is not None:
+            found.put_below(index, above)
 
 
-def _is_link(found: Records, record: Record) -> bool:
-    if record.kind in (DAMAGED, "session"):
+def _is_link(found: Records, index: int) -> bool:
+    if found.kind(index) in (DAMAGED, "session"):
         return False
-    return record.id is not None or found.version < 2
+    return found.version < 2 or found.id(index) is not None
 
 
-def _resolve(
-    found: Records, record: Record, by_id: dict[str, int], lost: dict[str, str | None], previous: int
-) -> None:
-    if not record.declared:
-        record.up = previous
-        if found.version >= 2:  # version 1 is a list and names no parents
-            record.inferred = True
-            found.problem("no_parent", record.line, "names no parent; taken after the record before it")
+def _resolve(found: Records, index: int, previous: int) -> None:
+    line = found.line[index]
+    if not found.declares_parent(index):
+        infers = found.version >= 2  # version 1 is a list and names no parents
+        found.hang(index, previous, inferred=infers)
+        if infers:
+            found.problem("no_parent", line, "names no parent; taken after the record before it")
             found.repaired += 1
         return
-    wanted = record.parent
+    parent = wanted = found.parent(index)
     passed: set[str] = set()
-    while wanted is not None and wanted not in by_id and wanted in lost and wanted not in passed:
+    at: int | None = None
+    while wanted is not None and (at := found.find(wanted)) is None:
+        lost = found.lost(wanted) if wanted not in passed else None
+        if lost is None:
+            break
         passed.add(wanted)
-        wanted = lost[wanted]
+        wanted = found.parent(lost)
+    up = previous if at is None else at
     if wanted is None:
-        record.up = found.header
-    elif wanted in by_id:
-        record.up = by_id[wanted]
-    else:
-        record.up = previous
-    if wanted != record.parent or (wanted is not None and wanted not in by_id):
-        record.inferred = True
-        why = f"its parent {record.parent!s:.80} could not be read"
-        after = found.records[record.up or 0].line
-        found.problem("missing_parent", record.line, f"{why}; taken after the record of line {after}")
+        up = found.header or 0
+    mended = wanted != parent or (wanted is not None and at is None)
+    found.hang(index, up, inferred=mended)
+    if mended:
+        why = f"its parent {parent!s:.80} could not be read"
+        found.problem("missing_parent", line, f"{why}; taken after the record of line {found.line[up]}")
         found.repaired += 1
 
 
 def _cut_cycles(found: Records, header: int) -> None:
-    done = bytearray(len(found.records))  # 1: leads to the header, 2: on the walk that is going on
+    done = bytearray(len(found))  # 1: leads to the header, 2: on the walk that is going on
     done[header] = 1
-    for record in found.records:
-        walk: list[int] = []
-        at = record.index
+    for start in range(len(found)):
+        walk = array("I")
+        at = start
         while not done[at]:
             done[at] = 2
             walk.append(at)
-            up = found.records[at].up
+            up = found.up(at)
             at = header if up is None else up
         if done[at] == 2:
             cycle = walk[walk.index(at) :]
             first = min(cycle)
-            lines = sorted(found.records[index].line for index in cycle)
+            lines = sorted(found.line[index] for index in cycle)
             shown = ", ".join(map(str, lines[:5])) + (", …" if len(lines) > 5 else "")
             text = f"a parent cycle of {len(cycle)} (lines {shown}); cut here, its first record begins a branch"
-            found.problem("parent_cycle", found.records[first].line, text, lost=True)
-            found.records[first].up, found.records[first].inferred = header, True
+            found.problem("parent_cycle", found.line[first], text, lost=True)
+            found.hang(first, header, inferred=True)
         for index in walk:
             done[index] = 1
 
 
-def chain(found: Records, start: int) -> list[list[int]]:
+def chain(found: Records, start: int) -> Iterator[list[int]]:
     """The conversation that begins with `start`: link by link, each with what stands aside of it."""
-    links: list[list[int]] = []
     at: int | None = start
     while at is not None:
-        record = found.records[at]
-        links.append([at, *record.aside])
-        at = record.below[0] if record.below else None
-    return links
+        yield [at, *found.aside(at)]
+        at = next(found.below(at), None)
 
 
 def leaf(found: Records) -> int:
     """The link that the last line of the file is, or stands aside of: where pi goes on."""
-    links = (record.index for record in found.records if record.up is not None)
-    return max(links, default=found.header or 0)
+    links = (index for index in reversed(range(len(found))) if found.up(index) is not None)
+    return next(links, found.header or 0)
