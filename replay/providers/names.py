@@ -5,7 +5,6 @@ get the same: where one was recorded that looks made, the first in the request k
 what comes later.
 """
 
-import base64
 import hashlib
 import re
 from collections.abc import Callable
@@ -20,6 +19,7 @@ _FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NINE = re.compile(r"[a-zA-Z0-9]{9}")
 _MARK = "-tl"
 _KEPT = 32
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"  # of base 32
 
 
 class Renamed:
@@ -92,4 +92,5 @@ def _marked(name: str) -> str:
 
 
 def _nine(name: str) -> str:
-    return base64.b32encode(_digest(name)).decode()[:9]
+    bits = int.from_bytes(_digest(name)[:6], "big")  # 48, of which nine letters take 45
+    return "".join([_LETTERS[bits >> place & 31] for place in range(43, 2, -5)])

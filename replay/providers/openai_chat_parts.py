@@ -1,7 +1,8 @@
 """Content as Chat Completions takes it: user parts, results as text, tool definitions, settings."""
 
-import json
 from collections.abc import Sequence
+
+from pydantic_core import to_json
 
 from ledger.events import Json, JsonObject
 from replay.items import Thinking
@@ -13,12 +14,10 @@ from replay.providers.settings import Settings, choice_among, counts, numbers
 from replay.providers.tools import functions
 from replay.providers.wire_text import cleaned_text, is_clean
 
-_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
 
 def json_text(value: JsonObject) -> str:
     """A call's arguments as the JSON string of O5, keys in the recorded order."""
-    return _dump(value)
+    return to_json(value).decode()
 
 
 def user_part(part: JsonObject, images: bool, report: Report) -> JsonObject | None:

@@ -26,7 +26,7 @@ def is_clean(value: Json) -> bool:
 
 def _is_whole(text: str) -> bool:
     try:
-        text.encode()  # sooner done than a search
+        text.encode("utf-16")  # sooner done than a search, or than UTF-8
     except UnicodeEncodeError:
         return False
     return True
