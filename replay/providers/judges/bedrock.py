@@ -8,7 +8,7 @@ from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.judges import Violation, has_surrogates
 from replay.providers.judges.anthropic_settings import thinking_fault
-from replay.providers.judges.bedrock_shape import block_faults, kind_of, tool_faults
+from replay.providers.judges.bedrock_shape import block_faults, is_hosted, kind_of, tool_faults
 from replay.providers.rules.bedrock import RULES
 
 _KEYS = {
@@ -59,7 +59,8 @@ def _judge(
     yield from _order(roles, maker)
     yield from _pairs(contents, roles, sendable)
     yield from _documents(contents)
-    if sendable and (not roles or roles[-1] != "user"):
+    talk = [role for role in roles if role != "system"]
+    if sendable and (not talk or talk[-1] != "user"):
         yield _found("X5", f"messages.{len(roles) - 1}" if roles else "messages", "nothing to answer")
     yield from _beside(request, contents)
     if maker == "anthropic":
@@ -92,7 +93,7 @@ def _content(message: Json) -> list[Json]:
 
 
 def _message(message: Json, role: str, content: list[Json], maker: str, where: str) -> Iterator[Violation]:
-    if not isinstance(message, dict) or role not in ("user", "assistant"):
+    if not isinstance(message, dict) or role not in ("user", "assistant", "system"):
         yield _found("S2", where, f"there is no role {role!r}")
         return
     if set(message) - {"role", "content"} or not isinstance(message.get("content"), list):
@@ -102,7 +103,7 @@ def _message(message: Json, role: str, content: list[Json], maker: str, where: s
     for at, block in enumerate(content):
         for rule, place, words in block_faults(block, role, f"{where}.content.{at}"):
             yield _found(rule, place, words)
-    kinds = [kind_of(block) for block in content]
+    kinds = ["" if is_hosted(block) else kind_of(block) for block in content]
     if "toolUse" in kinds and "reasoningContent" not in kinds:
         first = kinds.index("toolUse")
         if "text" in kinds[first:]:
@@ -119,9 +120,19 @@ def _message(message: Json, role: str, content: list[Json], maker: str, where: s
         )
         if apart:
             yield _found("B10", where, f"{sorted(apart)} beside a toolResult")
+    hosted = [block for block in content if isinstance(block, dict) and is_hosted(block)]
+    served = [_named(block, "toolResult") for block in hosted]
+    for block in hosted:
+        if "toolUse" in block and _named(block, "toolUse") not in served:
+            yield _found("B1", where, f"the provider's own call {_named(block, 'toolUse')} has no result here")
     if "document" in kinds and "text" not in kinds:
         yield _found("B11", where, "a document without a text beside it")
     yield from _results(content, maker, where)
+
+
+def _named(block: JsonObject, kind: str) -> str:
+    value = block.get(kind)
+    return str(value.get("toolUseId")) if isinstance(value, dict) else ""
 
 
 def _results(content: list[Json], maker: str, where: str) -> Iterator[Violation]:
@@ -137,7 +148,7 @@ def _results(content: list[Json], maker: str, where: str) -> Iterator[Violation]
 def _values(content: list[Json], kind: str) -> Iterator[tuple[int, JsonObject]]:
     for at, block in enumerate(content):
         value = block.get(kind) if isinstance(block, dict) else None
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not is_hosted(block):
             yield at, value
 
 
@@ -146,6 +157,7 @@ def _ids(content: list[Json], kind: str) -> list[str]:
 
 
 def _order(roles: list[str], maker: str) -> Iterator[Violation]:
+    roles = [role for role in roles if role != "system"]
     if roles and roles[0] == "assistant" and maker not in ("anthropic", "qwen"):
         yield _found("B9", "messages.0", "the assistant begins")
     for at in range(1, len(roles)):

@@ -25,12 +25,20 @@ _USER = {
     "searchResult",
 }
 _ASSISTANT = {"text", "toolUse", "reasoningContent", "citationsContent", "cachePoint", "image", "audio"}
+_SYSTEM = {"text", "cachePoint", "guardContent", "toolAddition", "toolRemoval"}
 _RESULT = {"json", "text", "image", "document", "video", "searchResult"}
 
 
 def kind_of(block: Json) -> str:
     """The one key of a content block; empty where it has none or several."""
     return next(iter(block)) if isinstance(block, dict) and len(block) == 1 else ""
+
+
+def is_hosted(block: Json) -> bool:
+    """Whether a block is of a tool that the provider runs: its call and result stand in one message."""
+    kind = kind_of(block)
+    value = block[kind] if isinstance(block, dict) and kind in ("toolUse", "toolResult") else None
+    return isinstance(value, dict) and value.get("type") is not None
 
 
 def block_faults(block: Json, role: str, where: str) -> Iterator[Fault]:
@@ -42,7 +50,8 @@ def block_faults(block: Json, role: str, where: str) -> Iterator[Fault]:
         yield "B13", where, f"a block has one key, not {sorted(map(str, block))}"
         return
     kind = kind_of(block)
-    if kind not in (_USER if role == "user" else _ASSISTANT):
+    hosted = role == "assistant" and kind == "toolResult" and is_hosted(block)
+    if kind not in {"user": _USER, "system": _SYSTEM}.get(role, _ASSISTANT) and not hosted:
         yield "S2", where, f"a {role} message has no block {kind!r}"
         return
     value = block[kind]
@@ -81,7 +90,7 @@ def _keys(value: dict[str, Json], known: set[str], where: str) -> Iterator[Fault
 
 def _source(value: dict[str, Json], formats: tuple[str, ...], known: set[str], where: str) -> Iterator[Fault]:
     yield from _keys(value, known, where)
-    if value.get("format") not in formats:
+    if value.get("format") not in formats and not ("format" not in value and formats is _DOCUMENTS):
         yield "S2", f"{where}.format", f"the format {value.get('format')!r}"
     source = value.get("source")
     if not isinstance(source, dict) or len(source) != 1:

@@ -48,10 +48,12 @@ def _judge(request: Mapping[str, Json], sendable: bool, generation: int | None) 
     contents: list[tuple[str, list[JsonObject]]] = []
     for at, content in enumerate(given):
         role = content.get("role") if isinstance(content, dict) else None
+        if role is None and len(given) == 1:
+            role = "user"  # a single content need not say it
         parts = content.get("parts") if isinstance(content, dict) else None
         if role not in ("user", "model"):
             yield _found("G6", f"contents.{at}", f"there is no role {role!r}")
-        elif isinstance(content, dict) and set(content) != {"role", "parts"}:
+        elif isinstance(content, dict) and set(content) - {"role"} != {"parts"}:
             yield _found("S2", f"contents.{at}", f"unknown keys {sorted(set(content) - {'role', 'parts'})}")
         if not isinstance(parts, list) or not parts:
             yield _found("G5", f"contents.{at}", "a content without parts")

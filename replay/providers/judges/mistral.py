@@ -13,7 +13,24 @@ _KEYS = {
     "system": {"role", "content"},
     "user": {"role", "content"},
     "assistant": {"role", "content", "tool_calls", "prefix"},
-    "tool": {"role", "content", "tool_call_id"},
+    "tool": {"role", "content", "tool_call_id", "name"},
+}
+_PARTS = {
+    "text": {"text"},
+    "image_url": {"image_url"},
+    "document_url": {"document_url", "document_name"},
+    "input_audio": {"input_audio"},
+    "file": {"file_id"},
+    "reference": {"reference_ids"},
+    "thinking": {"thinking", "signature", "closed"},
+}
+"""The keys of a part beside its type."""
+_OPTIONAL = {"document_name", "signature", "closed"}
+_PARTS_OF = {
+    "user": {"text", "image_url", "document_url", "input_audio", "file", "reference"},
+    "assistant": {"text", "reference", "thinking"},
+    "system": {"text", "thinking"},
+    "tool": {"text", "reference"},
 }
 _NOT_AFTER = {
     "tool": {"user", "system"},
@@ -67,8 +84,8 @@ def _judge(request: Mapping[str, Json], sendable: bool) -> Iterator[Violation]:
 
 
 def _shape(message: JsonObject, role: str, where: str) -> Iterator[Violation]:
-    if "name" in message:
-        yield _found("M6", f"{where}.name", "a message has no name")
+    if "name" in message and role != "tool":
+        yield _found("M6", f"{where}.name", f"a message of role {role} has no name")
     unknown = set(message) - _KEYS[role] - {"name"}
     if unknown:
         yield _found("S2", where, f"unknown keys {sorted(unknown)}")
@@ -86,9 +103,12 @@ def _shape(message: JsonObject, role: str, where: str) -> Iterator[Violation]:
     if isinstance(content, list):
         for at, part in enumerate(content):
             kind = part.get("type") if isinstance(part, dict) else None
-            allowed = ("text", "image_url") if role == "user" else ("text",)
-            if not isinstance(part, dict) or kind not in allowed or set(part) != {"type", str(kind)}:
-                yield _found("S2", f"{where}.content.{at}", f"a {role} message has no such part")
+            if not isinstance(part, dict) or kind not in _PARTS_OF[role]:
+                yield _found("S2", f"{where}.content.{at}", f"a {role} message has no part {kind!r}")
+                continue
+            known = _PARTS[str(kind)]
+            if not set(part) - {"type"} <= known or not set(part) & known - _OPTIONAL:
+                yield _found("S2", f"{where}.content.{at}", f"a part {kind!r} has the keys {sorted(known)}")
 
 
 def _calls(calls: Json, where: str) -> Iterator[Violation]:

@@ -91,7 +91,7 @@ def _judge(dialect: str, request: Mapping[str, Json], sendable: bool) -> Iterato
     yield from _tools(request.get("tools"))
     if sendable:
         talk = [role for role in map(role_of, messages) if role not in ("system", "developer")]
-        if not talk or talk[-1] not in ("user", "tool"):
+        if not talk or talk[-1] not in ("user", "tool", "function"):
             yield _found("X5", f"messages.{len(messages) - 1}" if messages else "messages", "nothing to answer")
     if has_surrogates(dict(request)):
         yield _found("S1", "messages", "a lone surrogate")

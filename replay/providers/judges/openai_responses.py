@@ -8,6 +8,8 @@ from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.judges import Violation, has_surrogates
 from replay.providers.judges.openai_responses_shape import (
+    APPROVAL,
+    LOCAL_OUTPUT,
     OUTPUT_OF,
     REFERENCE,
     kind_of,
@@ -83,7 +85,7 @@ def _ids(items: Sequence[JsonObject]) -> Iterator[Violation]:
     seen: set[str] = set()
     for at, item in enumerate(items):
         name, kind = item.get("id"), kind_of(item)
-        if "id" in item and name is not None:
+        if "id" in item and name is not None and kind != LOCAL_OUTPUT:
             if not isinstance(name, str) or not _ID.fullmatch(name):
                 yield _found("R9", f"input.{at}.id", f"the id {name!r}")
             elif not name.startswith(_PREFIXES.get(kind, "")):
@@ -94,6 +96,8 @@ def _ids(items: Sequence[JsonObject]) -> Iterator[Violation]:
                 yield _found("R9", f"input.{at}.id", f"the id {name!r} stands twice")
             seen.add(str(name))
         call_id = item.get("call_id")
+        if call_id is None and kind.startswith("tool_search_"):
+            continue  # the server's own search
         if "call_id" in item and (not isinstance(call_id, str) or not 0 < len(call_id) <= 64):
             yield _found("R9", f"input.{at}.call_id", f"the call_id {call_id!r}")
 
@@ -108,16 +112,27 @@ def _pairs(items: Sequence[JsonObject], sendable: bool, *, chained: bool) -> Ite
                 last -= 1
     waiting: dict[tuple[str, str], int] = {}
     asked: dict[str, set[str]] = {}
+    local: dict[str, str] = {}  # item ids of local shell calls, whose outputs may name either
+    approvals: set[str] = set()
     for at, item in enumerate(items):
-        kind, call_id = kind_of(item), str(item.get("call_id"))
+        kind = kind_of(item)
+        call_id = str(item.get("id" if kind == LOCAL_OUTPUT else "call_id"))
+        if kind == "mcp_approval_request":
+            approvals.add(str(item.get("id")))
+        elif kind == APPROVAL and not chained and item.get("approval_request_id") not in approvals:
+            yield _found("R2", f"input.{at}", "no approval was asked for under this id")
         if kind in OUTPUT_OF:
             if (OUTPUT_OF[kind], call_id) in waiting:
                 yield _found(
                     "R1", f"input.{waiting[OUTPUT_OF[kind], call_id]}", f"another call is {call_id} too"
                 )
             waiting[OUTPUT_OF[kind], call_id] = at
+            if kind == "local_shell_call":
+                local[str(item.get("id"))] = call_id
             asked.setdefault(call_id, set()).add(OUTPUT_OF[kind])
         elif kind in OUTPUT_OF.values():
+            if kind == LOCAL_OUTPUT:
+                call_id = local.get(call_id, call_id)
             if (kind, call_id) in waiting:
                 del waiting[kind, call_id]
             elif asked.get(call_id, {kind}) != {kind}:
@@ -131,7 +146,7 @@ def _pairs(items: Sequence[JsonObject], sendable: bool, *, chained: bool) -> Ite
 
 def _is_given(item: JsonObject) -> bool:
     """Whether an item was given to the model, and not made by it."""
-    return kind_of(item) in OUTPUT_OF.values() or role_of(item) in ("user", "system", "developer")
+    return kind_of(item) in (APPROVAL, *OUTPUT_OF.values()) or role_of(item) in ("user", "system", "developer")
 
 
 def _reasoning(items: Sequence[JsonObject], sendable: bool) -> Iterator[Violation]:

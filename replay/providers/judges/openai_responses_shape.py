@@ -16,6 +16,9 @@ OUTPUT_OF = {
     "tool_search_call": "tool_search_output",
 }
 """Items that want an output, and its type."""
+LOCAL_OUTPUT = "local_shell_call_output"
+"""The one output that names its call by `id`."""
+APPROVAL = "mcp_approval_response"
 
 Fault = tuple[str, str, str]
 _KEYS = {

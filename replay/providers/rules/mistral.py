@@ -52,7 +52,7 @@ RULES = table(
     ),
     Rule(
         "M6",
-        "thinking need not go back; `name` on messages is refused",
+        "thinking need not go back; `name` on messages is refused, but on those of tools",
         "400",
         "send neither",
         "litellm",
