@@ -8,10 +8,12 @@ attempt follows, and a turn that a new prompt found open is closed then, by a te
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 from ledger.events import Json, JsonObject
 from ledger.intake.contents import content_of
+from ledger.intake.identity import kept_id
 from ledger.intake.mending import as_text
 from ledger.intake.pi.assistant import step_events, stop_reason
 from ledger.intake.pi.maker import Maker, call_id
@@ -25,13 +27,16 @@ Boundary = Callable[[JsonObject], int]
 
 
 class Path:
-    """Maps the records of one conversation, in order."""
+    """Maps the records of one conversation, in order; `key` gives the key of a record by its number."""
 
-    def __init__(self, conversation_id: str, session: str, file: str, state: State) -> None:
+    def __init__(
+        self, conversation_id: str, session: str, file: str, state: State, key: Callable[[int], str]
+    ) -> None:
         self.conversation_id = conversation_id
         self.state = state
         self._session = session
         self._file = file
+        self._key_of = key
 
     def maker(self, record: Record, value: JsonObject | None) -> Maker:
         """Makes events of a record in this conversation."""
@@ -79,6 +84,9 @@ class Path:
             return [maker.event("system_message", "system", system, pi=_rest(message, "content"))]
         return [maker.note("message", f"a message of role {as_text(role)}", value)]
 
+    def _key(self, record: int | None) -> str | None:
+        return None if record is None else kept_id(self._key_of(record))
+
     def _prompt(self, maker: Maker, message: JsonObject) -> list[JsonObject]:
         steering = self._is_steering(message)
         events = [] if steering else [*self._close(maker), *self._open(maker)]
@@ -109,14 +117,15 @@ class Path:
         events: list[JsonObject] = []
         if state.turn is None or state.turn.over or not state.turn.started:
             events = self._open(maker)
-        turn_id = state.turn.id if state.turn is not None else maker.key
+        turn = state.turn or Turn(maker.key, maker.record.number)
+        turn_id = turn.id
         retry_of = state.failed[0] if state.failed else None
         step, calls = step_events(maker, message, turn_id, state, retry_of)
         events += step
         state.failed = None
-        state.turn = Turn(turn_id, started=True, stepped=True)
+        state.turn = replace(turn, started=True, stepped=True)
         for call in calls:
-            state.calls[call] = (turn_id, maker.key)
+            state.calls.put(call, turn.record, maker.record.number)
             state.unanswered.add(call)
         reason = stop_reason(message)
         if reason == "stop" or (reason == "length" and not calls):
@@ -134,7 +143,7 @@ class Path:
             }
             events.append(maker.event("error", "failed", failed))
         if reason in ("stop", "aborted") or (reason == "length" and not calls):
-            state.turn = Turn(turn_id, started=True, over=True, stepped=True)
+            state.turn = replace(state.turn, over=True)
         return events
 
     def _result(self, maker: Maker, message: JsonObject) -> list[JsonObject]:
@@ -142,7 +151,7 @@ class Path:
         pi = _rest(message, "toolCallId", "toolName", "content", "isError", "details")
         call = call_id(message.get("toolCallId"), pi)
         events: list[JsonObject] = []
-        turn_id, step_id = self.state.calls.get(call, (None, None))
+        turn_id, step_id = map(self._key, state.calls.get(call) or (None, None))
         if turn_id is None:
             if state.turn is None:
                 events = self._open(maker)
@@ -169,25 +178,26 @@ class Path:
         """Context that nobody typed: part of the running turn, else it waits for the next one."""
         turn = self.state.turn
         if turn is None or turn.over:
-            turn = self.state.turn = Turn(maker.key)
+            turn = self.state.turn = Turn(maker.key, maker.record.number)
             self.state.unanswered.clear()
         return [{**message, "turn_id": turn.id}]
 
     def _open(self, maker: Maker) -> list[JsonObject]:
         """A turn begins; context that waits for one is taken into it."""
         turn = self.state.turn
-        turn_id = turn.id if turn is not None and not turn.over and not turn.started else maker.key
-        self.state.turn = Turn(turn_id, started=True)
+        if turn is None or turn.over or turn.started:
+            turn = Turn(maker.key, maker.record.number)
+        self.state.turn = replace(turn, started=True, stepped=False)
         self.state.unanswered.clear()
         self.state.failed = None
-        return [maker.event("turn_start", "turn", {"turn_id": turn_id, "runtime": "pi"})]
+        return [maker.event("turn_start", "turn", {"turn_id": turn.id, "runtime": "pi"})]
 
     def _close(self, maker: Maker) -> list[JsonObject]:
         """The turn that was open is over: something else goes on, and the file says nothing of its end."""
         turn, failed = self.state.turn, self.state.failed
         if turn is None or turn.over or not turn.started:
             return []
-        self.state.turn = Turn(turn.id, started=True, over=True, stepped=turn.stepped)
+        self.state.turn = replace(turn, over=True)
         self.state.failed = None
         if failed:
             said: JsonObject = {"turn_id": turn.id, "message": failed[1]}

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from ledger.events import Json, JsonObject
 from ledger.intake.lines import Line
 from ledger.intake.mending import NotARecord, read_record
-from ledger.intake.pi.table import DAMAGED, Index, Records, mark_of
+from ledger.intake.pi.index import Index
+from ledger.intake.pi.table import DAMAGED, Records, mark_of
 
 ENTRY_TYPES = frozenset(
     {

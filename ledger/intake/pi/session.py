@@ -172,7 +172,7 @@ class Stream:
         known = stored or {}
         self._next = (self.source_version if head is None else head) + 1
         session, found, start = self._session, self._found, self._start
-        path = Path(self._name, session.id, session.file, start.state)
+        path = Path(self._name, session.id, session.file, start.state, found.key)
         self._last = start.version
         number = session.begin(self.conversation_id)
         for links in chain(found, start.record):

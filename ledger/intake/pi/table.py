@@ -7,10 +7,11 @@ A record is named by its `index`, from 0 in file order. Columns of indices hold 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ledger.intake.lines import MAX_LINE_BYTES
+from ledger.intake.pi.index import Index
 from ledger.intake.problems import Problem
 
 HEADER = "session header"
@@ -24,9 +25,10 @@ _MARK_BYTES = 8  # of the digest: that bytes are others than before is found by 
 
 
 class Record(NamedTuple):
-    """One record: `offset` and `length` in the file, in bytes; `digest` of all its bytes; `key` names it for
-    ids; `inferred`: its parent is our conclusion."""
+    """One record, the `number`-th: `offset` and `length` in the file, in bytes; `digest` of all its bytes;
+    `key` names it for ids; `inferred`: its parent is our conclusion."""
 
+    number: int
     line: int
     offset: int
     length: int
@@ -35,47 +37,6 @@ class Record(NamedTuple):
     key: str
     id: str | None
     inferred: bool
-
-
-class Index:
-    """Finds a record by something that it says, which stays in the columns: four bytes a slot, half of them
-    free. `hash_of` gives the hash of a record that is in it."""
-
-    def __init__(self, hash_of: Callable[[int], int]) -> None:
-        self._hash_of = hash_of
-        self._slots = array("I", bytes(4 * 64))
-        self._count = 0
-
-    def find(self, hashed: int, same: Callable[[int], bool]) -> int | None:
-        """The record with that hash of which `same` holds."""
-        held = self._slots[self._place(hashed, same)]
-        return held - 1 if held else None
-
-    def put(self, hashed: int, same: Callable[[int], bool], index: int) -> int | None:
-        """Put in a record, in the place of the one that says the same, which is given."""
-        at = self._place(hashed, same)
-        held = self._slots[at]
-        self._slots[at] = index + 1
-        if held:
-            return held - 1
-        self._count += 1
-        if self._count * 2 > len(self._slots):
-            self._grow()
-        return None
-
-    def _place(self, hashed: int, same: Callable[[int], bool]) -> int:
-        slots = self._slots
-        mask = len(slots) - 1
-        at = hashed & mask
-        while (held := slots[at]) and not same(held - 1):
-            at = (at + 1) & mask
-        return at
-
-    def _grow(self) -> None:
-        before, self._slots = self._slots, array("I", bytes(8 * len(self._slots)))
-        for held in before:
-            if held:
-                self._slots[self._place(self._hash_of(held - 1), lambda _: False)] = held
 
 
 class Records:
@@ -184,6 +145,7 @@ class Records:
         """All of a record; `digest` is that of its bytes, which are read again."""
         long = self._long.get(index)
         return Record(
+            index,
             self.line[index],
             self._offset[index],
             self._length[index] if long is None else long[0],

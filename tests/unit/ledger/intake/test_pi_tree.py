@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 
@@ -356,3 +357,24 @@ def test_versions_that_the_ledger_gives_are_the_ones_named() -> None:
     stored = {event_id: version + (100 if version > 4 else 0) for version, event_id in enumerate(ids[:-2], 1)}
     list(next(streams).events(stored, max(stored.values()) + 7))
     assert next(streams).source_version == 108
+
+
+def test_what_is_held_of_a_record_is_small() -> None:
+    def peak(turns: int) -> int:
+        file = SessionFile()
+        for number in range(turns):
+            file.user("go")
+            file.assistant(call(f"toolu_{number:020}"), stop="toolUse")
+            file.result(f"toolu_{number:020}")
+        data = file.data()
+        lines = [*split_lines([data])]
+        tracemalloc.start()
+        session = Session.read(lines, "x.jsonl")
+        for stream in session.streams(lambda offset, length: data[offset : offset + length]):
+            for _ in stream.events():
+                pass
+        held = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return held
+
+    assert (peak(2_500) - peak(500)) / (2_000 * 3) < 300  # bytes; as objects they took 800
