@@ -19,7 +19,10 @@ from replay.providers.tools import Tool, recorded_tools
 from replay.providers.wire_text import cleaned, is_clean
 
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
+_OWN = re.compile(r"[a-z_0-9]+_[0-9]{8}")
+"""The types of the provider's own tools."""
 NAME_LIMIT = 128
+_OBJECT: JsonObject = {"type": "object"}
 _RESULTS = {"web_search": "web_search_tool_result", "web_fetch": "web_fetch_tool_result"}
 _ERRORS = {"web_search": "web_search_tool_result_error", "web_fetch": "web_fetch_tool_result_error"}
 _SEARCH_KEYS = ("type", "url", "title", "encrypted_content", "page_age")
@@ -40,15 +43,22 @@ _CLIENT_KEYS = frozenset(
 
 
 def tool_definitions(tools: Json, names: Names, report: Report) -> list[JsonObject]:
-    """The recorded tools (`tools.recorded_tools`) as this format spells them; server tools are kept as they
-    are."""
-    written = []
+    """The recorded tools (`tools.recorded_tools`) as this format spells them; the provider's own are kept as
+    they are, those of others and a second one of a name are left out and said."""
+    written: dict[str, JsonObject] = {}
     for tool in recorded_tools(tools):
-        if isinstance(tool, Tool):
-            written.append(_definition(tool, names))
+        named = tool.name if isinstance(tool, Tool) else tool if isinstance(tool, str) else None
+        if isinstance(tool, Tool) and tool.name not in written and (tool.schema is not None or _is_own(tool)):
+            written[tool.name] = _definition(tool, names)
         else:
-            report("tool_definition_skipped", tool=tool if isinstance(tool, str) else None)
-    return written
+            report("tool_definition_skipped", tool=named)
+    return list(written.values())
+
+
+def _is_own(tool: Tool) -> bool:
+    """Whether a tool without a schema is one that this provider has itself."""
+    kind = tool.recorded.get("type")
+    return isinstance(kind, str) and _OWN.fullmatch(kind) is not None
 
 
 def _definition(tool: Tool, names: Names) -> JsonObject:
@@ -57,7 +67,7 @@ def _definition(tool: Tool, names: Names) -> JsonObject:
     definition: JsonObject = {"name": names.sent(tool.name)}
     if tool.description is not None:
         definition["description"] = tool.description
-    definition["input_schema"] = {"type": "object", **tool.schema}
+    definition["input_schema"] = {"type": "object", **tool.schema, **_OBJECT}
     if "input_schema" in tool.recorded:
         known = {key: item for key, item in tool.recorded.items() if key in _CLIENT_KEYS and item is not None}
         definition = {**known, **definition}

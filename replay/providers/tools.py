@@ -8,6 +8,7 @@ from replay.providers.content import Report
 from replay.providers.names import Renamed
 from replay.providers.wire_text import cleaned, cleaned_text
 
+_OBJECT: JsonObject = {"type": "object"}
 _SCHEMAS = ("input_schema", "parameters", "inputSchema")
 
 
@@ -39,7 +40,7 @@ def functions(tools: Json, names: Renamed, report: Report) -> list[Function]:
         if not isinstance(tool, Tool) or tool.schema is None or tool.name in found:
             report("tool_definition_skipped", tool=tool.name if isinstance(tool, Tool) else None)
             continue
-        schema = cleaned({"type": "object", **tool.schema})
+        schema = cleaned({"type": "object", **tool.schema, **_OBJECT})
         description = None if tool.description is None else cleaned_text(tool.description)
         found[tool.name] = Function(
             names.sent(tool.name), description, schema if isinstance(schema, dict) else {"type": "object"}

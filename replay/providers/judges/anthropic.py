@@ -217,6 +217,8 @@ def _judge_server_tools(runs: Sequence[Run], request: Mapping[str, Json]) -> Ite
                     yield found("A33", path, f"no tool of this request provides {name}")
             elif kind == "mcp_tool_use":
                 open_calls[str(block.get("id"))] = path
+                if block.get("server_name") not in _servers(request):
+                    yield found("A33", path, f"no server of this request is named {block.get('server_name')!r}")
             elif is_server_result(kind) and kind != "tool_result" and run.role == "assistant":
                 call_id = str(block.get("tool_use_id"))
                 if open_calls.pop(call_id, None) is None:
@@ -227,6 +229,11 @@ def _judge_server_tools(runs: Sequence[Run], request: Mapping[str, Json]) -> Ite
             for call_id in sorted(carried & set(open_calls)):
                 message = f"tool use with id {call_id} was found without a corresponding result block"
                 yield found("A32", open_calls.pop(call_id), message)
+
+
+def _servers(request: Mapping[str, Json]) -> list[Json]:
+    servers = request.get("mcp_servers")
+    return [one.get("name") for one in servers if is_object(one)] if isinstance(servers, list) else []
 
 
 def _judge_end(runs: Sequence[Run]) -> Iterator[Violation]:

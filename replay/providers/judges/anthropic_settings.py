@@ -1,9 +1,10 @@
-"""What stands beside the messages of an Anthropic request, as far as it makes a history be refused: A27, S3."""
+"""What stands beside the messages of an Anthropic request, as far as it makes a history be refused: tools
+(A41), the choice among them (A27), the type of thinking (S3)."""
 
 import re
 from collections.abc import Iterator, Mapping
 
-from ledger.events import Json
+from ledger.events import Json, JsonObject
 from replay.providers.judges import Violation
 from replay.providers.judges.anthropic_shape import found, is_object
 
@@ -18,6 +19,42 @@ _ALWAYS_ON = re.compile(
     r"claude-(?:(?:opus|sonnet)-(?:5-[5-9]|[6-9])|(?:fable|mythos)-[5-9]|mythos-preview)(?![0-9])"
 )
 
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_DATED = re.compile(r"[a-z_0-9]+_[0-9]{8}")
+"""The types of tools that are the provider's own."""
+
+
+def judge_tools(tools: Json) -> Iterator[Violation]:
+    """A41: tools are a list of objects of known types, each with a name of its own, and a schema where it is a
+    client's."""
+    if tools is None:
+        return
+    if not isinstance(tools, list):
+        yield found("A41", "tools", "tools is a list")
+        return
+    names: list[Json] = []
+    for at, tool in enumerate(tools):
+        where = f"tools.{at}"
+        kind = tool.get("type") if is_object(tool) else None
+        if not is_object(tool):
+            yield found("A41", where, "a tool is an object")
+        elif kind is None or kind == "custom":
+            yield from _judge_client_tool(tool, where)
+        elif not isinstance(kind, str) or not (kind == "mcp_toolset" or _DATED.fullmatch(kind)):
+            yield found("A41", f"{where}.type", f"there is no tool of type {kind!r}")
+        if is_object(tool) and isinstance(name := tool.get("name"), str):
+            if name in names:
+                yield found("A41", f"{where}.name", "tool names must be unique")
+            names.append(name)
+
+
+def _judge_client_tool(tool: JsonObject, where: str) -> Iterator[Violation]:
+    name, schema = tool.get("name"), tool.get("input_schema")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        yield found("A41", f"{where}.name", f"String should match pattern '^{_NAME.pattern}$'")
+    if not is_object(schema) or schema.get("type") != "object":
+        yield found("A41", f"{where}.input_schema.type", "a schema is of type object")
+
 
 def thinking_fault(model: str | None, config: Json) -> str | None:
     """S3: what is wrong with the type of a thinking configuration for this model; None for nothing."""
@@ -30,8 +67,10 @@ def thinking_fault(model: str | None, config: Json) -> str | None:
 
 
 def judge_settings(model: str | None, request: Mapping[str, Json]) -> Iterator[Violation]:
-    """S3; A27: a tool forced beside manual thinking or on a model that takes none, a choice of no such tool."""
+    """A41 of tools; S3; A27: a tool forced beside manual thinking or on a model that takes none, a choice of no
+    such tool."""
     choice, thinking = request.get("tool_choice"), request.get("thinking")
+    yield from judge_tools(request.get("tools"))
     fault = thinking_fault(model, thinking)
     if fault is not None:
         yield found("S3", "thinking.type", fault)

@@ -18,6 +18,7 @@ ROLES = ("user", "assistant", "system")
 CLIENT_ID = re.compile(r"[a-zA-Z0-9_-]+")
 SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,200}")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _THINKING = ("thinking", "redacted_thinking")
 
 # block type -> (keys that must be there with their type, keys that may be)
@@ -251,3 +252,5 @@ def _judge_source(block: JsonObject, kind: str, where: str) -> Iterator[Violatio
         yield found("A41", f"{path}.media_type", f"{media!r} is not accepted")
     elif form != "content" and not all(isinstance(source[key], str) and source[key] for key in wanted[form]):
         yield found("A41", path, "a source's fields are non-empty strings")
+    elif form == "base64" and not _BASE64.fullmatch(str(source["data"])):
+        yield found("A41", f"{path}.data", "invalid base64 data")

@@ -17,7 +17,7 @@ _CALLERS = ("code_execution_20250825", "code_execution_20260120")
 
 
 def judge_special(request: Mapping[str, Json], messages: Sequence[Json], sendable: bool) -> Iterator[Violation]:
-    """A16, A37, A38, A42, A43; A44 of a request that is to be sent."""
+    """A16, A31, A37, A38, A42, A43; A44 of a request that is to be sent."""
     yield from _judge_binding(request.get("thinking"))
     blocks: Blocks = []
     for index, message in enumerate(messages):
@@ -26,6 +26,8 @@ def judge_special(request: Mapping[str, Json], messages: Sequence[Json], sendabl
     yield from _judge_compactions(blocks)
     yield from _judge_citations(blocks)
     yield from _judge_callers(blocks)
+    if not request.get("mcp_servers"):
+        yield from _judge_references(blocks, request.get("tools"))
     for path, block in blocks:
         to = block.get("to")
         if block.get("type") == "fallback" and not (is_object(to) and isinstance(to.get("model"), str)):
@@ -90,6 +92,18 @@ def _judge_citations(blocks: Blocks) -> Iterator[Violation]:
                 yield found("A42", where, "the result that is cited is not in the request")
     if len(cited) > 1:
         yield found("A42", "messages", "citations are on for all documents or for none")
+
+
+def _judge_references(blocks: Blocks, tools: Json) -> Iterator[Violation]:
+    """A31: what a result refers to is a tool of this request."""
+    names = [tool.get("name") for tool in tools if is_object(tool)] if isinstance(tools, list) else []
+    for path, block in blocks:
+        content = block.get("content")
+        if block.get("type") != "tool_result" or not isinstance(content, list):
+            continue
+        for at, part in enumerate(content):
+            if is_object(part) and part.get("type") == "tool_reference" and part.get("tool_name") not in names:
+                yield found("A31", f"{path}.content.{at}", f"no tool is named {part.get('tool_name')!r}")
 
 
 def _judge_callers(blocks: Blocks) -> Iterator[Violation]:

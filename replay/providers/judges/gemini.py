@@ -105,6 +105,8 @@ def _part(part: Json, role: str, old: bool, where: str) -> Iterator[Violation]:
         held = data.get("data" if kind == "inlineData" else "fileUri")
         if not isinstance(held, str) or not held or (kind == "inlineData" and not _BASE64.fullmatch(held)):
             yield _found("S2", f"{where}.{kind}", "there is nothing in it that can be read")
+        if kind == "inlineData" and not data.get("mimeType"):
+            yield _found("S2", f"{where}.{kind}.mimeType", "data of no type")
         if signature is not None:
             yield _found("G13", where, "data that carries a signature")
     elif kind in ("toolCall", "toolResponse") and old:
@@ -233,6 +235,11 @@ def _beside(request: Mapping[str, Json]) -> Iterator[Violation]:
     system = request.get("systemInstruction")
     if system is not None and (not isinstance(system, dict) or not isinstance(system.get("parts"), list)):
         yield _found("S2", "systemInstruction", "it has parts")
+    elif isinstance(system, dict) and isinstance(parts := system.get("parts"), list):
+        if not parts:
+            yield _found("G5", "systemInstruction", "a content without parts")
+        for at, part in enumerate(parts):
+            yield from _part(part, "user", old=False, where=f"systemInstruction.parts.{at}")
     tools = request.get("tools")
     for at, tool in enumerate(tools if isinstance(tools, list) else []):
         declared = tool.get("functionDeclarations") if isinstance(tool, dict) else None

@@ -43,6 +43,7 @@ _OTHERS = frozenset(
     }
 )  # fmt: skip
 _GIVEN = {"input_text": "text", "input_image": None, "input_file": None, "input_audio": None}
+_HOLDS = {"input_image": {"image_url", "file_id"}, "input_file": {"file_data", "file_id", "file_url"}}
 _MADE = {"output_text": "text", "refusal": "refusal"}
 _ROLES = ("user", "system", "developer", "assistant")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -110,6 +111,8 @@ def _message(item: JsonObject, where: str) -> Iterator[Fault]:
         if not isinstance(part, dict) or kind not in allowed:
             yield "R14", f"{where}.content.{at}", f"a message of role {role} has no part {kind!r}"
             continue
+        if not _HOLDS.get(str(kind), set(part)) & set(part):
+            yield "S2", f"{where}.content.{at}", f"a {kind} without what it shows"
         held = allowed[str(kind)]
         if held is not None and not isinstance(part.get(held), str):
             yield "S2", f"{where}.content.{at}.{held}", "it is a string"

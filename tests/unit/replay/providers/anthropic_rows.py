@@ -13,6 +13,10 @@ OFF = {"thinking": {"type": "disabled"}}
 SEARCH = {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}
 READ = {"tools": [{"name": "read", "input_schema": {"type": "object"}}]}
 FORCED = {"tool_choice": {"type": "any"}}
+MCP = (
+    {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "f", "server_name": "s", "input": {}},
+    {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False, "content": []},
+)
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 
 
@@ -270,6 +274,21 @@ BAD = [
     ),
     bad("A41", "a tool name with a blank", u("q"), a(tu(name="read file")), u(tr())),
     bad("A41", "no messages"),
+    bad("A41", "data that is no base64", u({**PNG, "source": {**PNG["source"], "data": "not base64!"}})),
+    bad("A41", "tools by name", u("q"), extra={"tools": {"read": {}}}),
+    bad("A41", "two tools of a name", u("q"), extra={"tools": READ["tools"] * 2}),
+    bad("A41", "a defined name with a blank", u("q"), extra={"tools": [{**READ["tools"][0], "name": "a b"}]}),
+    bad("A41", "a tool without a schema", u("q"), extra={"tools": [{"name": "read"}]}),
+    bad("A41", "another provider's tool", u("q"), extra={"tools": [{"type": "provider", "name": "f"}]}),
+    bad(
+        "A31",
+        "a reference to no tool",
+        u("q"),
+        a(tu()),
+        u(tr(content=[{"type": "tool_reference", "tool_name": "gone"}])),
+        extra=READ,
+    ),
+    bad("A33", "a call of no server", u("q"), a(*MCP, "x"), u("y")),
     bad("S3", "manual thinking on a model without", u("q"), extra=MANUAL, model="claude-opus-4-7"),
     bad("S3", "no thinking on a model that always does", u("q"), extra=OFF, model="claude-fable-5-1"),
     bad("S1", "half a character", u("\ud83d")),
@@ -402,6 +421,7 @@ GOOD = [
         u({"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}),
     ),
     good("A41", "a block's own optional keys", u("q"), a({**tu(), "caller": {"type": "direct"}}), u(tr())),
+    good("A33", "a server's call", u("q"), a(*MCP, "x"), u("y"), extra={"mcp_servers": [{"name": "s"}]}),
     good("S3", "manual thinking", u("q"), extra=MANUAL, model="claude-opus-4-6"),
     good("S3", "thinking off", u("q"), extra=OFF, model="claude-haiku-5-5"),
     good("S1", "a whole character of two halves", u("\U0001f600")),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from replay import replay
-from replay.providers import anthropic
+from replay.providers import anthropic, anthropic_tools
 from replay.providers.violations import violations
 from tests.unit.replay.providers.rendering import (
     BOUND,
@@ -151,3 +152,34 @@ def test_without_the_mend_the_judge_finds_the_fault(
     target = {"provider": "anthropic", "model": model, "thinking": thinking}
     found = violations(target, replay(records([context, user("q")]), "c", target).request)
     assert [one.rule for one in found] == ["A27"]
+
+
+SECOND = {"name": "search", "parameters": {"type": "object", "title": "second"}}
+LISTED = {"name": "odd", "input_schema": {"type": ["object", "null"]}}
+OTHERS = {"type": "provider", "id": "openai.web_search", "name": "web"}
+OWN = {"type": "bash_20250124", "name": "bash"}
+
+
+@pytest.mark.parametrize("below", ["anthropic", "openai-chat", "bedrock", "ai-sdk", "pydantic-ai"])
+def test_tools_have_names_of_their_own_and_schemas_of_objects(below: str) -> None:
+    context = {"type": "context", "digest": "d", "tools": [SEARCH, SECOND, LISTED, OTHERS]}
+    target = {"provider": below, "model": "anthropic.claude-opus-4-5" if below == "bedrock" else MODEL}
+    found = replay(records([context, user("q")]), "c", target)
+    assert violations(target, found.request) == []
+    told = json.dumps([found.extra.get(name) for name in ("tools", "toolConfig", "model_request_parameters")])
+    assert (told.count("search"), told.count("odd"), "second" in told, '"null"' in told) == (1, 1, False, False)
+    skipped = [one.detail["tool"] for one in found.diagnostics if one.code == "tool_definition_skipped"]
+    assert skipped == ["search", "web"]
+
+
+def test_tools_of_the_providers_own_stay_as_they_are() -> None:
+    context = {"type": "context", "digest": "d", "tools": [OWN, SEARCH]}
+    assert replay(records([context, user("q")]), "c", {"provider": "anthropic"}).extra["tools"] == [OWN, SEARCH]
+
+
+def test_without_the_choice_of_tools_the_judge_finds_the_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = {"type": "context", "digest": "d", "tools": [OTHERS]}
+    monkeypatch.setattr(anthropic_tools, "_is_own", lambda _: True)
+    target = {"provider": "anthropic", "model": MODEL}
+    broken = violations(target, replay(records([context, user("q")]), "c", target).request)
+    assert [one.rule for one in broken] == ["A41"]

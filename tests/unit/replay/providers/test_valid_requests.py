@@ -202,6 +202,7 @@ def test_responses(name: str, items: list[Json]) -> None:
 @pytest.mark.parametrize(
     ("rules", "items"),
     [
+        ({"S2"}, [{"role": "user", "content": [{"type": "input_image"}]}]),
         ({"R2"}, [SAID, ALLOWED]),
         ({"R1", "R2"}, [SAID, LOCAL, {**LISTED, "id": "c2"}]),
         ({"R1", "X5"}, [SAID, LOCAL]),
@@ -230,6 +231,19 @@ GEMINI: list[tuple[str, list[Json]]] = [
 @pytest.mark.parametrize(("name", "contents"), GEMINI, ids=[name for name, _ in GEMINI])
 def test_gemini(name: str, contents: list[Json]) -> None:
     assert broken("gemini", "gemini-2.5-pro", {"contents": contents}) == set()
+
+
+@pytest.mark.parametrize(
+    ("rule", "beside"),
+    [
+        ("G5", {"systemInstruction": {"parts": []}}),
+        ("G5", {"systemInstruction": {"parts": [{"text": ""}]}}),
+        ("S2", {"contents": [{"role": "user", "parts": [{"inlineData": {"data": B64}}]}]}),
+    ],
+)
+def test_geminis_twins_that_are_refused(rule: str, beside: Json) -> None:
+    contents = [{"role": "user", "parts": [T]}]
+    assert broken("gemini", "gemini-2.5-pro", {"contents": contents, **beside}) == {rule}
 
 
 def test_among_several_contents_each_has_a_role() -> None:
