@@ -71,13 +71,15 @@ def _memory(folder: Path, settings: Settings) -> Iterator[Figure]:
             answer = in_process(__name__, [source_format, path, folder])
             path.unlink()
             peaks.append(answer["peak"])
-            note = f"{answer['events']:,} events"
-            if peaks[1:]:
-                note += (
-                    f"; {peaks[-1] - peaks[0]:.0f} MB more than for the small file (at most {MOST_GROWTH:g})"
-                )
+            growth = peaks[-1] - peaks[0] if peaks[1:] else None
             yield Figure(
-                "import into SQLite, peak memory", f"{size} MB of {source_format}", peaks[-1], "MB", note=note
+                "import into SQLite, peak memory",
+                f"{size} MB of {source_format}",
+                peaks[-1],
+                "MB",
+                target=None if growth is None else Target(MOST_GROWTH, at_least=False),
+                note=f"{answer['events']:,} events" + (", beside the small file" if peaks[1:] else ""),
+                growth=growth,
             )
 
 

@@ -33,7 +33,8 @@ class Target:
 
 @dataclass
 class Figure:
-    """One line of the report. `ratio`: the median over the rounds, of this contender beside its peer."""
+    """One line of the report. `ratio`: the median over the rounds, of this contender beside its peer. `growth`:
+    how much more than in the small case, in `unit`; it is what the target is of where there is no ratio."""
 
     case: str
     contender: str
@@ -45,10 +46,12 @@ class Figure:
     high: float | None = None
     target: Target | None = None
     note: str = ""
+    growth: float | None = None
 
     @property
     def met(self) -> bool | None:
-        return None if self.target is None or self.ratio is None else self.target.met(self.ratio)
+        judged = self.growth if self.ratio is None else self.ratio
+        return None if self.target is None or judged is None else self.target.met(judged)
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "target": str(self.target) if self.target else None, "met": self.met}

@@ -66,5 +66,5 @@ def as_table(figures: Sequence[Figure], console: Console) -> None:
 
 def _ratio(figure: Figure) -> str:
     if figure.ratio is None:
-        return ""
+        return "" if figure.growth is None else f"{figure.growth:+,.0f} {figure.unit}"
     return f"{figure.ratio:.2f}× [dim]({figure.low:.2f}–{figure.high:.2f})[/]"
