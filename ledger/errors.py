@@ -210,7 +210,7 @@ class LeaseLost(Conflict):
 
 
 class RecordedElsewhere(Conflict):
-    """conversation {conversation_id} is in the ledger already and did not come from this session ({problem});
+    """conversation {conversation_id} is in the ledger already, and this cannot be added to it ({problem});
     import under another name with --as NEW"""
 
     conversation_id: str

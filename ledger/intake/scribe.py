@@ -117,7 +117,7 @@ class Scribe:
         events, self._events = self._events, []
         length = 0 if self._found is None else self._found.length
         for event in events:
-            yield encoded_event(event, length, _oversize)
+            yield encoded_event(event, length, oversize)
 
     def _sink(self, event: JsonObject) -> None:
         said = event.get("source")
@@ -147,7 +147,8 @@ def encoded_event(event: JsonObject, length: int, oversize: Callable[[JsonObject
     )
 
 
-def _oversize(event: JsonObject) -> JsonObject:
+def oversize(event: JsonObject) -> JsonObject:
+    """The note that stands for an event which is too large in fields that never are."""
     body = json_bytes(event)
     kept: JsonObject = {
         name: event[name] for name in ("id", "conversation_id", "turn_id", "at", "source") if name in event

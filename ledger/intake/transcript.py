@@ -107,7 +107,8 @@ class Format:
     is another name for its (main) conversation. It raises `NotASession` for what is none of its own.
     `looks_like` tells a file from its name and its first 64 KiB. `part_of(path, head)` names the file that
     takes one in as a part of itself, where its path or beginning says so: with that one it is not read alone.
-    The events of `own` files are the ledger's: they keep their ids and sources.
+    The events of `own` files are the ledger's: they keep their ids and sources. `recorded`: the stream of the
+    same run, recorded live, gives the same ids of steps and blocks, so that a file is taken in beside it.
     """
 
     name: str
@@ -117,3 +118,4 @@ class Format:
     looks_like: Callable[[str, bytes], bool]
     part_of: Callable[[str, Callable[[], bytes]], str | None] = lambda _path, _head: None
     own: bool = False
+    recorded: bool = False

@@ -209,3 +209,7 @@ def _table(reports: list[FileReport], dry: bool) -> None:
         "new",
     )
     click.echo(", ".join(f"{sums[what]} {what}" for what in shown))
+    if sums["unplaced"]:
+        click.echo(
+            f"{sums['unplaced']} messages stand before what was recorded live: kept as notes, not as messages"
+        )

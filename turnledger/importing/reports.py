@@ -13,7 +13,8 @@ class ConversationReport:
     """What a file gave one conversation: its events by type; `new` were stored (or would be, in a dry run).
 
     `current` marks the conversation that the runtime goes on with. `differing` of the known ones have
-    another body in the ledger.
+    another body in the ledger. `unplaced` are messages kept as notes, since they stand before what was recorded
+    live.
     """
 
     conversation_id: str
@@ -23,6 +24,7 @@ class ConversationReport:
     new: int = 0
     known: int = 0
     differing: int = 0
+    unplaced: int = 0
 
     @property
     def turns(self) -> int:
@@ -58,6 +60,7 @@ class ConversationReport:
             "new": self.new,
             "known": self.known,
             "differing": self.differing,
+            "unplaced": self.unplaced,
         }
 
 
@@ -109,5 +112,6 @@ def totals(files: Iterable[FileReport]) -> JsonObject:
         "problems": sum(len(report.problems) for report in reports),
         "known": sum(one.known for one in conversations),
         "differing": sum(one.differing for one in conversations),
+        "unplaced": sum(one.unplaced for one in conversations),
         "new": sum(one.new for one in conversations),
     }

@@ -61,6 +61,6 @@ def _looks_like(_name: str, head: bytes) -> bool:
     )
 
 
-FILES = Format(FORMAT, "Claude Code's session files", (".jsonl",), read, _looks_like, part_of)
+FILES = Format(FORMAT, "Claude Code's session files", (".jsonl",), read, _looks_like, part_of, recorded=True)
 
 __all__ = ["FILES", "History"]

@@ -150,6 +150,7 @@ class Conversation:
                 elif event.type in ("complete", "abort", "error"):
                     self._ended.add(event.turn_id or "")
                 self._count(event, known)
+                begin = min(begin, self._last - 1)  # what was before may be stored after it
                 yield event
             if flags & _MESSAGE:
                 if before is not None:

@@ -165,11 +165,9 @@ class SessionFile:
         """The last version that a compaction stands for: messages at the end may be kept as they are."""
         kept = told.get("preservedMessages") if isinstance(told, dict) else None
         names = kept.get("uuids") if isinstance(kept, dict) else None
-        for name in names if isinstance(names, list) else ():
-            version = self._before(name) if isinstance(name, str) else None
-            if version is not None:
-                return version
-        return ALL_BEFORE
+        listed = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+        before = [version for name in listed if (version := self._before(name)) is not None]
+        return min(before, default=ALL_BEFORE)
 
     def _attachment(self, uuid: str, value: JsonObject, attachment: JsonObject) -> None:
         kind = as_text(attachment.get("type"))
