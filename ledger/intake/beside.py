@@ -19,7 +19,7 @@ from typing import cast
 from ledger.errors import RecordedElsewhere
 from ledger.events import Json, JsonObject, is_terminal_type
 from ledger.intake.identity import made_id
-from ledger.intake.live import KEPT, Block, Live, Step, Turn, lane_of, said, text_of
+from ledger.intake.live import ERASED, KEPT, Block, Live, Step, Turn, lane_of, said, text_of
 from ledger.intake.mending import as_text
 from ledger.intake.scribe import encoded_event, oversize
 from ledger.recorded import EncodedEvent
@@ -194,7 +194,9 @@ class Beside:
             return self._live.results.get((turn, as_text(value.get("tool_call_id"))))
         if kind == "user_message":
             lane = lane_of(value, self._live.lanes)
-            return self._live.messages.get((turn, lane, text_of(value.get("content"))))
+            found = self._live.messages.get((turn, lane, text_of(value.get("content"))))
+            # What was erased must not come back: any message there may be that one.
+            return found or self._live.messages.get((turn, lane, ERASED))
         return None
 
     def _block(self, event: EncodedEvent, step: Step, turn: str) -> None:

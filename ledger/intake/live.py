@@ -15,6 +15,9 @@ from ledger.turns.recording import MISSING_TERMINAL
 KEPT = "unplaced"
 """The kind of a note that keeps a message whose place is before what was recorded."""
 
+ERASED = 0
+"""Stands for the digest of an erased message's content, which may be any."""
+
 _COMPARED = (
     "text",
     "signature",
@@ -98,7 +101,7 @@ class Live:
         turn_id, lane = recorded.turn_id or "", as_text(value.get("agent_id"))
         told = (0,) * len(_COMPARED) if recorded.erased else said(value)
         self.versions[recorded.event_id], self.said[recorded.event_id] = version, told
-        self._where[recorded.event_id] = Found(turn_id, lane)
+        self._where[recorded.event_id] = Found(turn_id if turn_id in self.turns else "", lane)
         parent = as_text(value.get("parent_tool_call_id"))
         if parent and lane:
             self.lanes.setdefault(parent, lane)
@@ -116,7 +119,7 @@ class Live:
         elif kind == "tool_result" and value.get("final") is not False:
             self.results[turn_id, as_text(value.get("tool_call_id"))] = version
         elif kind == "user_message":
-            self.messages[turn_id, lane, text_of(value.get("content"))] = version
+            self.messages[turn_id, lane, ERASED if recorded.erased else text_of(value.get("content"))] = version
         elif kind == "token_usage" and recorded.step_id is None:
             turn.usage = version
         elif recorded.step_id is not None:
