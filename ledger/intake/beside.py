@@ -24,6 +24,8 @@ from ledger.intake.mending import as_text
 from ledger.intake.scribe import encoded_event, oversize
 from ledger.recorded import EncodedEvent
 
+_SHOWN = 500
+"""Characters of a kept message that its note's text repeats."""
 _BLOCKS = frozenset({"text_complete", "thinking_complete", "tool_start"})
 _PLACED = frozenset({"user_message", "compaction"})
 """What means something else where it stands later."""
@@ -88,6 +90,7 @@ class Beside:
         self._turns: dict[str, str] = dict(places.turns)  # where a turn of the file is in the recorded ones now
         self._moved: dict[str, str] = {}  # events that go into a recorded turn, or ("") into none
         self._kept: set[str] = set()
+        self._crowded: set[str] = set()  # blocks whose place another one has, as a line of the stream was lost
         self._begun: set[str] = set()  # turns of the file that were taken in before
         self._replaced: dict[str, str] = {}  # halves that were recorded, by the file's turn
         self.told: dict[str, int] = {}
@@ -131,6 +134,8 @@ class Beside:
         lane = self._live.lanes.get(as_text(value.get("parent_tool_call_id")))
         if lane:
             value["agent_id"] = lane
+        if event.id in self._crowded:
+            value.pop("block_index", None)  # then the order is that of kinds of blocks
         if event.id in self._kept:
             value = _note(value)
         return encoded_event(value, len(event.body), oversize)
@@ -212,9 +217,11 @@ class Beside:
             self._moved[event.id] = turn
             if found.half:
                 self._replaced[found.id] = turn
+            else:
+                self._crowded.add(event.id)
 
     def _same(self, found: Block, value: JsonObject) -> bool:
-        if found.type != value.get("type"):
+        if not found.pieces or found.type != value.get("type"):
             return False
         return not found.half or found.said == said(value)
 
@@ -260,5 +267,8 @@ def _note(value: JsonObject) -> JsonObject:
     outside = ("id", "conversation_id", "turn_id", "agent_id", "parent_tool_call_id", "at", "source")
     kept |= {name: value[name] for name in outside if name in value}
     entry: JsonObject = {name: it for name, it in value.items() if name not in kept or name == "type"}
-    text = "It has its place before what was recorded live."
+    content = value.get("content", value.get("summary"))
+    blocks = content if isinstance(content, list) else [content]
+    texts = [as_text(block.get("text") if isinstance(block, dict) else block) for block in blocks]
+    text = f"Said before what was recorded live: {' '.join(texts)[:_SHOWN]}"
     return {**kept, "kind": KEPT, "text": text, "entry": entry}

@@ -39,12 +39,14 @@ class Found(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block of a recorded step. `half`: the recording was cut off there, or had nothing to say."""
+    """A block of a recorded step. `pieces`: it has no name of its own, since it was put together; `half`: the
+    recording was cut off there, or had nothing to say."""
 
     id: str
     version: int
     type: str
     said: tuple[int, ...]
+    pieces: bool
     half: bool
 
 
@@ -148,7 +150,8 @@ class Live:
             half = value.get("partial") is True or (
                 recorded.type == "text_complete" and not value.get("text") and not recorded.erased
             )
-            step.blocks[place] = Block(recorded.event_id, recorded.version, recorded.type, told, half)
+            pieces = ":line:" in recorded.event_id  # see `StreamStamps`
+            step.blocks[place] = Block(recorded.event_id, recorded.version, recorded.type, told, pieces, half)
 
 
 def said(value: JsonObject) -> tuple[int, ...]:

@@ -160,6 +160,26 @@ def take_alone(ledger: Ledger, name: str) -> list[RecordedEvent]:
 
 
 @needs_shared
+@pytest.mark.parametrize("name", ["maxturns", "midfail"])
+def test_a_block_that_the_stream_lost_comes_from_the_file(engine_url: str, name: str) -> None:
+    stream = stream_of(name)
+    with Ledger.open(engine_url) as ledger:
+        alone = answered(take_alone(ledger, name))
+        for lost, line in enumerate(stream):
+            if json.loads(line)["type"] not in ("assistant", "user"):
+                continue
+            conversation = f"lost-{lost}"
+            record(ledger, conversation, [*stream[:lost], *stream[lost + 1 :]])
+            first = import_file(ledger, "claude-code", file_of(name), conversation, False, lambda _size: None)
+            whole = list(ledger.read(conversation))
+            check_single(whole)
+            if first.failure is None:
+                assert take_in(ledger, file_of(name), conversation).new == 0
+                if b'"tool_use"' not in line and b'"tool_result"' not in line:
+                    assert answered(whole) == alone
+
+
+@needs_shared
 def test_a_session_of_several_streams_and_one_file(engine_url: str) -> None:
     path = file_of("fix")
     with Ledger.open(engine_url) as ledger:
