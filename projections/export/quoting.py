@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import html
 import re
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 
@@ -18,8 +19,8 @@ from markdown_it import MarkdownIt
 LONGEST = 1_000_000
 """Characters of a text whose code is looked for; in a longer one code is escaped too."""
 
-_ACTS = re.compile(r"(\\*)(<(?=[A-Za-z/!?])|!(?=\[)|\[(?=[!^]))")
-_BRACKETS = re.compile(r"(\\*)(<(?=[A-Za-z/!?])|\[)")
+_ACTS = re.compile(r"(?<!\\)(\\*)(<(?=[A-Za-z/!?])|!(?=\[)|\[(?=[!^]))")
+_BRACKETS = re.compile(r"(?<!\\)(\\*)(<(?=[A-Za-z/!?])|\[)")
 _SCRIPT = re.compile(r"(?:java|vb)script:", re.IGNORECASE)
 _NO_SCHEME = re.compile(r"[\s\\\x00-\x20]+")
 _TICKS = re.compile(r"\\.|(`+)", re.DOTALL)
@@ -77,7 +78,8 @@ def _parser() -> MarkdownIt:
 def _escaped(line: str, acts: re.Pattern[str], spans: Sequence[tuple[int, int]]) -> str:
     def one(found: re.Match[str]) -> str:
         place = found.start(2)
-        if len(found[1]) % 2 or any(start <= place < end for start, end in spans):
+        span = bisect_right(spans, (place, len(line))) - 1
+        if len(found[1]) % 2 or (span >= 0 and place < spans[span][1]):
             return found[0]  # escaped already, or code
         return f"{found[1]}\\{found[2]}"
 
@@ -91,14 +93,15 @@ def _spans(lines: list[str], first: int, end: int) -> Iterator[tuple[int, list[t
     found = list(_pairs(text))
     if any("|" in text[start:stop] or "\n" in text[start:stop] for start, stop in found):
         return
-    start_of_line = 0
+    begin, spans = 0, deque(found)
     for number in range(first, end):
-        after = start_of_line + len(lines[number])
-        yield (
-            number,
-            [(one - start_of_line, two - start_of_line) for one, two in found if start_of_line <= one < after],
-        )
-        start_of_line = after + 1
+        after = begin + len(lines[number])
+        here = []
+        while spans and spans[0][0] < after:
+            start, stop = spans.popleft()
+            here.append((start - begin, stop - begin))
+        yield number, here
+        begin = after + 1
 
 
 def _pairs(text: str) -> Iterator[tuple[int, int]]:
