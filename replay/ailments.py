@@ -63,7 +63,9 @@ _TREE = Ailment(
     "the record follows the one before it in the file",
 )
 _CYCLE = Ailment(
-    "cycles", "two writers of one session, or an edit by hand", "cut at its first record, which begins a branch"
+    "cycles",
+    "two writers of one session, or an edit by hand",
+    "cut at its first record: a branch, or where it was written",
 )
 _WRITERS = Ailment(
     "two writers",

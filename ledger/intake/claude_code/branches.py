@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ledger.events import Json, JsonObject
-from ledger.intake.claude_code.said import goes_on
+from ledger.intake.claude_code.said import brings_results, content_in, goes_on
 from ledger.intake.mending import as_text
 
 IN_TREE = frozenset({"user", "assistant", "system", "attachment", "progress"})
@@ -21,13 +21,16 @@ _LOW = (1 << _BITS) - 1
 
 class Place(NamedTuple):
     """`conversation` counts from 0, the main one. `repeated`: a record of that name came before, `doubled` with
-    the same content. `lost`: it names a parent that is not in the file."""
+    the same content. `lost`: it names a parent that did not come before. `waits`: also the first of all may.
+    `writers`: the model goes on here, though somebody has gone on elsewhere since: another process did."""
 
     conversation: int
     message: bool = False
     repeated: bool = False
     doubled: bool = False
     lost: bool = False
+    waits: bool = False
+    writers: bool = False
 
 
 @dataclass
@@ -54,6 +57,7 @@ class Branches:
         """The conversation of the last message."""
         self._where: dict[int, int] = {}  # by name: digest, conversation, and the message it is or follows
         self._linked = False
+        self._crossed = False  # nobody asked here since somebody went on elsewhere
 
     def place(self, record: JsonObject, digest: bytes) -> Place:
         """Where the next record of the file belongs."""
@@ -72,14 +76,33 @@ class Branches:
             self._linked = True
             at, follows = (linked >> _BITS) & _LOW, (linked & _LOW) - 1
         message = kind in ("user", "assistant") and record.get("isSidechain") is not True
+        writers = message and self._is_crossing(record, at)
         if message:
             asks = kind == "user" and goes_on(record)
             if asks:
                 at = self._went_on(at, follows, linked is not None, parent)
             follows = self._count(at, record, asks=asks)
         self._where[key] = mark << (2 * _BITS) | at << _BITS | (follows + 1)
-        lost = linked is None and isinstance(parent, str) and len(self._where) > 1
-        return Place(at, message, lost=lost)
+        waits = linked is None and isinstance(parent, str)
+        return Place(at, message, lost=waits and len(self._where) > 1, waits=waits, writers=writers)
+
+    def holds(self, name: str) -> bool:
+        """Whether a record of that name came."""
+        return hash(name) in self._where
+
+    def _is_crossing(self, record: JsonObject, at: int) -> bool:
+        """Whether a message shows a second process: an answer in a conversation that was left, and that nobody
+        has gone on with. What one process still writes there after a rewind, results and marks, does not."""
+        if record.get("type") == "user":
+            results = brings_results(content_in(record))
+            self._crossed = results and (self._crossed or at != self.current)
+            return False
+        message = record.get("message")
+        synthetic = isinstance(message, dict) and message.get("model") == "<synthetic>"
+        if synthetic or record.get("isApiErrorMessage") is True:
+            return False
+        self._crossed = self._crossed or at != self.current
+        return self._crossed
 
     def message(self, name: str) -> tuple[int, int] | None:
         """The conversation and the number of the message that a record is (or follows on), by its name."""

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from ledger.errors import SourceChanged
 from ledger.intake.claude_code.agents import Agent, Agents
 from ledger.intake.claude_code.blocks import FORMAT
-from ledger.intake.claude_code.branches import Branches
+from ledger.intake.claude_code.branches import IN_TREE, Branches
+from ledger.intake.claude_code.cycles import Link, cycles
 from ledger.intake.claude_code.session_file import SessionFile
 from ledger.intake.found import Findings, Found, HasFindings, records
 from ledger.intake.identity import kept_id
@@ -24,6 +25,7 @@ from ledger.intake.transcript import Source
 from ledger.recorded import EncodedEvent
 
 _MESSAGE, _REPEATED = 1, 2
+_MOST_LOST = 10_000  # parents that are looked for when all is read
 
 
 class History(HasFindings):
@@ -198,7 +200,7 @@ class Conversation:
                 yield self._again(line, offset, length, digest), flags
             return
         history = self._history
-        findings, branches, lost = history.findings, history.branches, 0
+        findings, branches, lost = history.findings, history.branches, _Lost()
         for found in records(history.source.lines(), findings):
             at, flags = branches.current, 0
             if found.value is not None:
@@ -209,8 +211,12 @@ class Conversation:
                     findings.problem("doubled_line", found.line, text)
                     findings.repaired += 1
                     continue
-                if place.lost:
-                    lost = lost or found.line
+                if place.waits:
+                    lost.put(found, is_lost=place.lost)
+                if place.writers and not lost.writers:
+                    lost.writers = True
+                    text = "an answer where nobody asked since a prompt went on elsewhere: two processes"
+                    findings.problem("two_writers", found.line, text)
                 flags = _MESSAGE * place.message + _REPEATED * place.repeated
                 if at not in history.known:
                     self._branch(at, found)
@@ -218,9 +224,7 @@ class Conversation:
                 history.known[at].hold(found, flags)
             else:
                 yield found, flags
-        if lost:
-            text = "its parent is not in the file; it stands where it was written, as others like it"
-            findings.problem("missing_parent", lost, text)
+        lost.say(history)
         for agent in history.agents.untold() if history.agents is not None else ():
             if agent.call is None:
                 text = (
@@ -244,3 +248,47 @@ class Conversation:
             value = None
         whole = value if isinstance(value, dict) else None
         return Found(line, offset, length, digest, whole, None if whole is not None else raw)
+
+
+class _Lost:
+    """Records whose parent did not come before them: the first of each parent, and of so many parents."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[int, bool]] = {}
+        self.writers = False  # whether two were found
+
+    def put(self, found: Found, *, is_lost: bool) -> None:
+        parent = _parent(found)
+        if parent is not None and len(self._waiting) < _MOST_LOST:
+            self._waiting.setdefault(parent, (found.line, is_lost))
+
+    def say(self, history: History) -> None:
+        """What became of them, when all is read: a cycle, a parent that comes later, or none."""
+        later = {at[0] for name, at in self._waiting.items() if history.branches.holds(name)}
+        findings = history.findings
+        rings = cycles(_links(history.source)) if later else []
+        for ring in rings:
+            shown = ", ".join(map(str, ring[:5])) + (", …" if len(ring) > 5 else "")
+            text = (
+                f"a parent cycle of {len(ring)} (lines {shown}); its first record stands where it was written"
+            )
+            findings.problem("parent_cycle", ring[0], text)
+        missing = [line for line, is_lost in self._waiting.values() if is_lost and line not in later]
+        later -= {line for ring in rings for line in ring}
+        for lines, why in ((missing, "is not in the file"), (sorted(later), "comes after it in the file")):
+            if lines:
+                text = f"its parent {why}; it stands where it was written, as others like it"
+                findings.problem("missing_parent", lines[0], text)
+
+
+def _links(source: Source) -> Iterator[Link]:
+    for found in records(source.lines(), Findings()):
+        value = found.value or {}
+        if value.get("type") in IN_TREE and (name := as_text(value.get("uuid"))):
+            yield Link(found.line, name, _parent(found))
+
+
+def _parent(found: Found) -> str | None:
+    value = found.value or {}
+    parent = value.get("parentUuid") or value.get("logicalParentUuid")
+    return parent if isinstance(parent, str) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sqlite3
 from pathlib import Path
@@ -14,6 +15,8 @@ import ledger.intake
 from ledger import Ledger
 from replay.ailments import BY_CODE
 from replay.diagnostics import meaning
+from tests.claude_files import SESSION, SessionLines
+from tests.claude_files import call as claude_call
 from tests.integration.cli.desk import Desk
 from tests.pi_files import SessionFile, call
 
@@ -140,3 +143,109 @@ def test_every_finding_of_an_importer_has_its_class() -> None:
 def test_classes_by_diagnostic_name_diagnostics() -> None:
     known = {code for code in BY_CODE if re.search(r"tool|thinking|state|content|terminal|call_id", code)}
     assert all(meaning(code) for code in known - {"tool_id_mismatch"} | {"unmatched_tool_call"})
+
+
+def of_claude(desk: Desk, folder: Path, file: SessionLines) -> tuple[int, list[tuple[str, int]], str]:
+    path = folder / f"{SESSION}.jsonl"
+    path.write_bytes(file.data())
+    answer = desk("doctor", str(path), "--json")
+    damage = answer.json["files"][0]["damage"]
+    told = "; ".join(one["text"] for one in damage)
+    return answer.code, [(one["class"], one["line"]) for one in damage], told
+
+
+@pytest.mark.parametrize("parents", [("a1", "u1", "a1"), (None, "u2", "a1"), (None, "u1", "u2")])
+def test_a_cycle_of_claude_code_is_a_cycle(desk: Desk, tmp_path: Path, parents: tuple[str | None, ...]) -> None:
+    file = SessionLines()
+    file.user("u1", "one", parents[0])
+    file.model("a1", "m1", "answer", parent=parents[1])
+    file.user("u2", "two", parents[2])
+    first = next(line for line, name in enumerate(("u1", "a1", "u2"), 1) if parents[line - 1] in ("a1", "u2"))
+    code, damage, told = of_claude(desk, tmp_path, file)
+    assert (code, damage) == (3, [("cycles", first)])
+    assert "not in the file" not in told
+
+
+def test_a_parent_that_is_in_no_line_is_still_a_broken_link(desk: Desk, tmp_path: Path) -> None:
+    file = SessionLines()
+    file.user("u1", "one")
+    file.model("a1", "m1", "answer", parent="gone")
+    code, damage, told = of_claude(desk, tmp_path, file)
+    assert (code, damage) == (3, [("broken parent links", 2)])
+    assert "its parent is not in the file" in told
+
+
+def two_prompts(*, again: str | None = None) -> SessionLines:
+    file = SessionLines()
+    file.user("u0", "start")
+    file.model("a0", "m0", "ready")
+    file.user("u1", "first", "a0")
+    if again is None:
+        file.model("a1", "m1", "for the first", parent="u1")
+    file.user("u2", "second", "a0")
+    file.model("a2", "m2", "for the second", parent="u2")
+    if again == "interleaved":
+        file.model("a1", "m1", "for the first", parent="u1")
+    return file
+
+
+def test_two_writers_are_told_from_a_rewind(desk: Desk, tmp_path: Path) -> None:
+    assert of_claude(desk, tmp_path, two_prompts()) == (0, [], ""), "one rewind"
+    returned = two_prompts()
+    returned.user("u3", "back on the first", "a1")
+    returned.model("a3", "m3", "answered", parent="u3")
+    assert of_claude(desk, tmp_path, returned) == (0, [], ""), "and back: as one process would"
+    code, damage, _ = of_claude(desk, tmp_path, two_prompts(again="interleaved"))
+    assert (code, damage) == (3, [("two writers", 6)])
+
+
+def test_a_call_answered_beside_another_writer_is_two_writers_once_the_model_goes_on(
+    desk: Desk, tmp_path: Path
+) -> None:
+    file = SessionLines()
+    file.user("u0", "start")
+    file.model("a0", "m0", "ready")
+    file.user("u1", "first", "a0")
+    file.model("a1", "m1", claude_call("c1"), stop="tool_use")
+    file.user("u2", "second", "a0")
+    file.result("r1", "c1", "out", "a1")
+    assert of_claude(desk, tmp_path, file)[1] == [], "the result of a call that was left may come late"
+    file.model("a3", "m3", "and on", parent="r1")
+    assert ("two writers", 7) in of_claude(desk, tmp_path, file)[1]
+
+
+def test_replay_state_of_dsh_that_does_not_fit_is_a_block_count_mismatch(desk: Desk, tmp_path: Path) -> None:
+    response = {"kind": "pi-ai", "version": 2, "api": "messages", "provider": "p", "model": "m"}
+
+    def doctored(*types: str) -> Any:
+        state = {"response": {**response, "stopReason": "stop"}, "blocks": [{"type": one} for one in types]}
+        source = {"kind": "model", "provider": "p", "model": "m", "replayState": state}
+        said = {
+            "content": [{"type": "text", "text": "go"}],
+            "source": {"kind": "user"},
+            "role": "user",
+            "id": "u",
+        }
+        message = {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "hi"}],
+            "source": source,
+            "id": "a",
+        }
+        rows: list[Any] = [
+            {"type": "session", "version": 0, "id": "s1", "createdAt": 1, "delegationDepth": 0},
+            {"type": "turn/start", "data": {"turn": 1}},
+            {"type": "user/message", "data": said, "surfaceOp": "append"},
+            {"type": "assistant/message", "data": {"turn": 1, "step": 1, "message": message}},
+            {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "completed"}}},
+        ]
+        path = tmp_path / "session.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        answer = desk("doctor", str(path), "--json")
+        (found,) = answer.json["files"]
+        assert found["format"] == "dsh"
+        return answer.code, [(one["class"], one["line"]) for one in found["damage"]]
+
+    assert doctored("text") == (0, [])
+    assert doctored("text", "tool-call") == (3, [("block-count mismatch", 4)])
+    assert doctored("reasoning") == (3, [("block-count mismatch", 4)]), "as many, but of another type"
