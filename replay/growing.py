@@ -109,7 +109,11 @@ class Known(Generic[K, V]):
     def put(self, key: K, value: V) -> None:
         """Keep the value of a key that has none yet; the value of any other stays."""
         if key not in self:
-            self._own[key] = (self._count + len(self._own), value)
+            self.add(key, value)
+
+    def add(self, key: K, value: V) -> None:
+        """Keep the value of a key that is known to have none."""
+        self._own[key] = (self._count + len(self._own), value)
 
     def __contains__(self, key: object) -> bool:
         if key in self._own:

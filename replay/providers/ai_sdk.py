@@ -18,7 +18,7 @@ from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.ai_sdk_hosted import hosted_output
 from replay.providers.ai_sdk_options import options_of, reasoning_options, settings_of, tools_of
-from replay.providers.ai_sdk_parts import dialect_of, output_of, plain, user_part
+from replay.providers.ai_sdk_parts import dialect_of, meant, output_of, user_part
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.families import below
 from replay.providers.names import Names
@@ -223,7 +223,7 @@ class AiSdkWriting(RequestWriting):
     def _call(self, call: Call) -> JsonObject:
         sent, name = self._call_id(call), self._tool_name(call)
         self._used[name] = None
-        args = plain(input_object(call.event.args, self._note), self._note)
+        args = meant(input_object(call.event.args, self._note), self._note)
         return {"type": "tool-call", "toolCallId": sent, "toolName": name, "input": args}
 
     def _refusal(self) -> bool | None:

@@ -19,6 +19,7 @@ from replay.providers.content import (
     Report,
     is_blank,
     is_content_list,
+    only_text,
     sendable_text,
     stand_in,
     written_part,
@@ -105,6 +106,8 @@ def output_of(
         text = sendable_text(content, report)
         if kind == "denied" and dialect != "v5":
             return {"type": "execution-denied", "reason": text}, moved
+    elif (only := only_text(content)) is not None:
+        text = sendable_text(only, report)
     elif is_content_list(content) and isinstance(content, list):
         given = [one for one in content if isinstance(one, dict)]
         blocks = [part for one in given if (part := user_part(one, dialect, report)) is not None]
@@ -150,6 +153,11 @@ def plain(value: Json, report: Report) -> Json:
     if not is_clean(value):
         value = cleaned(value)
         report("surrogates_replaced")
+    return meant(value, report)
+
+
+def meant(value: Json, report: Report) -> Json:
+    """JSON whose numbers JavaScript reads as they are meant: those that it would change are texts."""
     if not _is_readable(value):
         value = readable(value)
         report("number_as_text")

@@ -118,7 +118,7 @@ class ThinkingGate:
             or (self._compares and step.context is not self._context)
             or step.state_invalid
             or block.entry is not None
-            or not (event.text.isascii() and event.signature.isascii())
+            or not (is_clean(event.text) and is_clean(event.signature))
             or self._ownership.foreign(step) is not None
         ):
             return None

@@ -86,6 +86,8 @@ def result_parts(
     beside: list[JsonObject] = []
     if isinstance(content, str):
         text = sendable_text(content, report)
+    elif (only := only_text(content)) is not None:
+        text = sendable_text(only, report)
     elif is_content_list(content) and isinstance(content, list):
         texts: list[str] = []
         for block in content:
@@ -102,6 +104,15 @@ def result_parts(
     elif failed:
         text = f"[error] {text}"
     return text, beside
+
+
+def only_text(content: Json) -> str | None:
+    """The text of most results, told at once: one block of it, and nothing else; None for any other."""
+    if isinstance(content, list) and len(content) == 1 and isinstance(block := content[0], dict):
+        text = block.get("text")
+        if isinstance(text, str) and block.get("type") == "text" and not is_blank(text):
+            return text
+    return None
 
 
 def system_texts(content: Json, report: Report) -> list[str]:

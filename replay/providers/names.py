@@ -16,10 +16,8 @@ from replay.growing import Known
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
 _FITS = re.compile(r"[A-Za-z0-9_-]+")
 _FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
-_NINE = re.compile(r"[a-zA-Z0-9]{9}")
 _MARK = "-tl"
 _KEPT = 32
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"  # of base 32
 
 
 class Renamed:
@@ -39,8 +37,8 @@ class Renamed:
             while sent in self._taken:
                 attempt += 1
                 sent = self._made(f"{name}\x00{attempt}")
-            self._taken.put(sent, None)
-            self._sent.put(name, sent)
+            self._taken.add(sent, None)
+            self._sent.add(name, sent)
         return sent
 
     def fork(self) -> Self:
@@ -64,7 +62,8 @@ class Names(Renamed):
 
     def sent(self, name: str) -> str:
         """What a recorded name is sent as; always the same within a request."""
-        if name.isascii() and name.isidentifier() and _MARK not in name and len(name) <= self._limit:
+        plain = name.isascii() and f"_{name.replace('-', '_')}".isidentifier()
+        if plain and _MARK not in name and 0 < len(name) <= self._limit:
             return name  # most names, told without a pattern; no made one is like them
         return super().sent(name)
 
@@ -73,7 +72,7 @@ class NineIds(Renamed):
     """Names of nine letters and digits, for Mistral (M1)."""
 
     def __init__(self) -> None:
-        super().__init__(lambda name: _NINE.fullmatch(name) is not None, _nine)
+        super().__init__(lambda name: len(name) == 9 and name.isascii() and name.isalnum(), _nine)
 
 
 class FunctionNames(Renamed):
@@ -92,5 +91,4 @@ def _marked(name: str) -> str:
 
 
 def _nine(name: str) -> str:
-    bits = int.from_bytes(_digest(name)[:6], "big")  # 48, of which nine letters take 45
-    return "".join([_LETTERS[bits >> place & 31] for place in range(43, 2, -5)])
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:9]

@@ -5,7 +5,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from ledger.events import Json
 from ledger.recorded import RecordedEvent
-from replay.diagnostics import SEVERITY, Diagnostic, diagnostic
+from replay.diagnostics import SEVERITY, Diagnostic
 from replay.growing import Growing
 from replay.providers.settings import Settings
 
@@ -47,4 +47,11 @@ class Noting:
         if self._record is None:
             self._diagnostics.append(Diagnostic(code, SEVERITY[code], None, None, None, None, detail))
         else:
-            self._diagnostics.append(diagnostic(code, self._record, self._step_id, **detail))
+            record, step_id = self._record, self._step_id
+            if step_id is None:
+                step_id = record.step_id
+            self._diagnostics.append(
+                Diagnostic(
+                    code, SEVERITY[code], record.version, record.event_id, record.turn_id, step_id, detail
+                )
+            )

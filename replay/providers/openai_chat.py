@@ -15,12 +15,12 @@ from replay.options import Target
 from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
-from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
+from replay.providers.content import ANCHOR, is_blank, sendable_text
 from replay.providers.gemini_signatures import DUMMY, demands_signatures, signature_of
 from replay.providers.names import Names, Renamed
 from replay.providers.openai_chat_parts import (
+    arguments_text,
     definitions,
-    json_text,
     reasoning_details,
     result_text,
     settings_of,
@@ -60,6 +60,7 @@ class ChatWriting(RequestWriting):
         self._model = model_of(plan.items, target, dialect.providers)
         self._ownership = Ownership(target, self._model, dialect.providers, APIS)
         self._messages: Growing[JsonObject] = Growing()
+        self._begun = False  # something stands behind the system prompt
         self._provenance: Growing[list[list[int]]] = Growing()
         self._system = self._prompt(plan)
         self._tools = definitions((plan.context or {}).get("tools"), self._names, self._note)
@@ -84,12 +85,13 @@ class ChatWriting(RequestWriting):
     def _add(self, message: JsonObject, versions: list[list[int]]) -> None:
         if self._dialect.between is not None:
             self._keep_order(str(message["role"]), self._dialect.between)
+        self._begun = self._begun or message["role"] != "system"
         self._messages.append(message)
         self._provenance.append(versions)
 
     def _keep_order(self, role: str, between: str) -> None:
         """Puts in what has to stand before a message of `role`."""
-        if role == "assistant" and all(one["role"] == "system" for one in self._messages):
+        if role == "assistant" and not self._begun:
             self._note("assistant_first_anchored")
             self._messages.append({"role": "user", "content": [text_part(ANCHOR)]})
         elif role == "user" and self._messages and self._messages[-1]["role"] == "tool":
@@ -211,7 +213,7 @@ class ChatWriting(RequestWriting):
 
     def _call(self, call: Call, *, first: bool) -> JsonObject:
         sent, name = self._call_id(call), self._tool_name(call)
-        arguments = json_text(input_object(call.event.args, self._note))
+        arguments = arguments_text(call.event.args, self._note)
         signed = self._signed(call, first) if self._dialect.thoughts else {}
         return {"id": sent, "type": "function", "function": {"name": name, "arguments": arguments}, **signed}
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from ledger.events import Json, JsonObject
 from replay.items import Thinking
 from replay.parts import text_part
-from replay.providers.content import OUTPUT_BELOW, Report, result_parts, written_part
+from replay.providers.content import OUTPUT_BELOW, Report, input_object, result_parts, written_part
 from replay.providers.media import Media, image_problem, refused, text_problem
 from replay.providers.names import Renamed
 from replay.providers.settings import Settings, choice_among, counts, numbers
@@ -18,6 +18,16 @@ from replay.providers.wire_text import cleaned_text, is_clean
 def json_text(value: JsonObject) -> str:
     """A call's arguments as the JSON string of O5, keys in the recorded order."""
     return to_json(value).decode()
+
+
+def arguments_text(args: Json, report: Report) -> str:
+    """What a call was given, as the JSON string of O5; see `input_object`."""
+    if isinstance(args, dict):
+        try:
+            return json_text(args)  # it refuses what is not clean
+        except PydanticSerializationError:
+            pass
+    return json_text(input_object(args, report))
 
 
 def user_part(part: JsonObject, images: bool, report: Report) -> JsonObject | None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from ledger.events import Json, JsonObject
 from replay.items import Block, Call, Thinking
-from replay.providers.content import Report, input_object, result_parts, sendable_text, written_part
+from replay.providers.content import Report, result_parts, sendable_text, written_part
 from replay.providers.media import Media, image_problem, is_base64, refused, text_problem
-from replay.providers.openai_chat_parts import json_text
+from replay.providers.openai_chat_parts import arguments_text
 from replay.providers.openai_responses_annotations import annotations
 from replay.providers.openai_responses_units import ItemIds, Unit, is_custom, is_item_id
 from replay.providers.wire_text import cleaned_text, is_clean
@@ -113,7 +113,7 @@ def call_item(call: Call, sent: str, name: str, unit: Unit, report: Report) -> J
     if is_custom(call) and isinstance(args, dict):
         text = sendable_text(str(args["input"]), report)
         return {"type": "custom_tool_call", **named, "call_id": sent, "name": name, "input": text}
-    arguments = json_text(input_object(args, report))
+    arguments = arguments_text(args, report)
     return {"type": "function_call", **named, "call_id": sent, "name": name, "arguments": arguments, **done}
 
 

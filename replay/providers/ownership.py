@@ -27,6 +27,7 @@ class Ownership:
         self._readable = frozenset(readable)
         self._target = target
         self._providers = frozenset(providers)
+        self._asked: tuple[Step | None, JsonObject | None] = (None, None)  # the last answer
         self._own: dict[tuple[str | None, ...], bool] = {}  # by maker: a history has few
         self._apis = frozenset(apis) | ({target.api} if target.api is not None else frozenset())
 
@@ -36,6 +37,12 @@ class Ownership:
         From the rung `no-foreign` down nothing is taken on trust: the step must name an api of the target, and
         the target's account where the target names one. From `no-thinking` down nothing is the target's own.
         """
+        asked = self._asked
+        if step is not asked[0]:
+            asked = self._asked = (step, self._foreign(step))
+        return asked[1]
+
+    def _foreign(self, step: Step) -> JsonObject | None:
         maker = (step.provider, step.api, step.model, step.account)
         if maker not in self._own:
             self._own[maker] = self._is_own(step)

@@ -111,9 +111,9 @@ class ReasoningGate:
         if not sent:
             self._close(thinkings)
             return Decision(dict.fromkeys(thinkings, Kept(code="thinking_only_step_skipped")), {})
-        last = max(step.blocks.index(block) for block in sent)
-        tail = [one for one in thinkings if step.blocks.index(one) > last]
-        inside = [one for one in thinkings if one not in tail]
+        behind = next(count for count, block in enumerate(reversed(step.blocks)) if block in sent)
+        tail = [one for one in step.blocks[len(step.blocks) - behind :] if isinstance(one, Thinking)]
+        inside = thinkings[: len(thinkings) - len(tail)]
         kept = dict.fromkeys(tail, Kept(code="thinking_tail_skipped"))
         ids = self._ids(step, [*left_out, *tail]) if self.stored else {}
         if inside:
@@ -185,6 +185,12 @@ class ReasoningGate:
         if self._closed is not None:
             since = Kept(code="thinking_suffix_skipped", detail={"since": self._closed})
             return dict.fromkeys(thinkings, since)
+        if self.family == "anthropic" and len(thinkings) == 1:
+            wire = gate.plainly(step, thinkings[0])
+            if wire is not None:
+                return {
+                    thinkings[0]: Kept((thinkings[0].event.text,), Opaque(signature=str(wire["signature"])))
+                }
         kept: dict[Thinking, Kept] = {}
         for thinking, verdict in zip(thinkings, gate.admits(step, thinkings, left_out, led), strict=True):
             if verdict.wire is None:
