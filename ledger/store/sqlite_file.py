@@ -87,8 +87,9 @@ class SqliteFile:
             with self.path.open("rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:  # SQLite takes some of those for empty databases
                     raise NotALedger(database=self.name, problem="not a SQLite database")
-        (found,) = connection.execute("PRAGMA application_id").fetchone()
+        # The tables first: whoever makes them between the two looks marks the file in the same transaction.
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (found,) = connection.execute("PRAGMA application_id").fetchone()
         if tables and found != APPLICATION_ID:
             raise NotALedger(database=self.name, problem="a SQLite database of another program")
 

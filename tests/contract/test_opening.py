@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import cast
 
 import psycopg
 import pytest
@@ -83,6 +84,22 @@ def test_several_threads_may_open_a_fresh_database_at_once(engine_url: str) -> N
     assert problems == []
     with Ledger.open(engine_url) as ledger:
         assert sorted(ids(ledger.read("c"))) == [f"e{number}" for number in range(8)]
+
+
+def test_a_file_that_another_makes_between_two_looks_is_a_ledger(sqlite_url: str) -> None:
+    file = sqlite_file.SqliteFile(Path(sqlite_url.removeprefix("sqlite:///")))
+    file.make()
+
+    class Looking:
+        """A connection, and another process that makes the ledger after the first look."""
+
+        def execute(self, statement: str) -> sqlite3.Cursor:
+            row = reader.execute(statement).fetchone()
+            Ledger.open(sqlite_url).close()
+            return reader.execute("SELECT ?", row)
+
+    with closing(file.reader()) as reader:
+        file.check(cast(sqlite3.Connection, Looking()))
 
 
 def test_several_processes_may_open_a_fresh_database_at_once(engine_url: str) -> None:

@@ -209,7 +209,7 @@ def names_kept(self: Names, name: str) -> str:
 @pytest.mark.parametrize(
     ("mend", "events", "rule"),
     [
-        (lambda patch: patch.setattr(openai_chat, "json_text", lambda value: value),
+        (lambda patch: patch.setattr(openai_chat_parts, "json_text", lambda value: value),
          [user("q"), start("s1"), call("s1"), result()], "O5"),
         (lambda patch: patch.setattr(Names, "sent", names_kept),
          [user("q"), start("s1"), call("s1", tool_name="a.b"), result()], "O7"),

@@ -15,7 +15,7 @@ from ledger.intake.openai_responses.stream import make
 from ledger.intake.stream import events_of_stream
 from ledger.recorded import RecordedEvent
 from replay import Options, Result, replay
-from replay.providers import openai_responses, openai_responses_items, openai_responses_units
+from replay.providers import openai_chat_parts, openai_responses, openai_responses_items, openai_responses_units
 from replay.providers.judges.openai_responses_shape import _KEYS, _OTHERS
 from replay.providers.openai_responses_items import output_item
 from replay.providers.rules import Judged
@@ -618,7 +618,7 @@ MENDS: list[tuple[Any, str, Any, str]] = [
     (openai_responses_units.ItemIds, "take", lambda *_: True, "R9"),
     (openai_responses, "reasoning_item", lambda *_: r("rs_7", None), "R7"),
     (openai_responses_items, "_PHASES", ("other",), "R13"),
-    (openai_responses_items, "json_text", _same, "R15"),
+    (openai_chat_parts, "json_text", _same, "R15"),
     (openai_responses_items, "is_clean", lambda _: True, "S1"),
     (openai_responses, "sendable_text", _same, "S1"),
     (openai_responses.ResponsesWriting, "_drop", lambda self, unit, _: self._flush(unit), "R4"),
