@@ -17,8 +17,9 @@ from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.ai_sdk_hosted import hosted_output
-from replay.providers.ai_sdk_options import options_of, reasoning_options, settings_of, tools_of
+from replay.providers.ai_sdk_options import as_anthropic, options_of, reasoning_options, settings_of, tools_of
 from replay.providers.ai_sdk_parts import dialect_of, meant, output_of, user_part
+from replay.providers.anthropic_thinking import ToolLoop
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.families import below
 from replay.providers.names import Names
@@ -58,6 +59,7 @@ class AiSdkWriting(RequestWriting):
         self._gate = ReasoningGate(target, self._below, plan.context_record)
         self._messages: Growing[JsonObject] = Growing()
         self._provenance: Growing[list[list[int]]] = Growing()
+        self._loop = ToolLoop()
         self._led: bool | None = None  # whether the assistant's messages so far begin with reasoning
         self._used: dict[str, None] = {}  # names of tools that were sent, in the order of use
         self._system = self._prompt(plan)
@@ -73,7 +75,7 @@ class AiSdkWriting(RequestWriting):
         given = settings_in(self._context)
         extra |= settings_of(given, tools=bool(self._tools))
         self._note_skipped(given)
-        if options := options_of(self._gate, self._target, self._messages, self._note):
+        if options := options_of(self._gate, self._target, self._loop, self._note):
             extra["providerOptions"] = options
         return Rendered(
             self._messages,
@@ -101,6 +103,8 @@ class AiSdkWriting(RequestWriting):
                 self._led = content[0]["type"] == "reasoning"
         else:
             self._led = None
+        if self._target.thinking is not None:
+            self._loop.add(*as_anthropic(role, content))
         self._messages.append({"role": role, "content": list(content)})
         self._provenance.append(versions)
 

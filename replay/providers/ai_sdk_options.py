@@ -7,9 +7,8 @@ from ledger.events import Json, JsonObject
 from replay.options import Target
 from replay.providers.ai_sdk_parts import Dialect, readable
 from replay.providers.anthropic_models import asked_thinking
-from replay.providers.anthropic_thinking import in_force
+from replay.providers.anthropic_thinking import ToolLoop, in_force
 from replay.providers.content import Report
-from replay.providers.merging import blocks_of
 from replay.providers.names import Renamed
 from replay.providers.opaque import Opaque
 from replay.providers.reasoning import ReasoningGate
@@ -68,9 +67,7 @@ def settings_of(given: Settings, *, tools: bool) -> JsonObject:
     return kept
 
 
-def options_of(
-    gate: ReasoningGate, target: Target, messages: Sequence[JsonObject], report: Report
-) -> JsonObject:
+def options_of(gate: ReasoningGate, target: Target, loop: ToolLoop, report: Report) -> JsonObject:
     """What the provider below must be told: whether responses are stored (V8), how it thinks (A24)."""
     if gate.family == "openai-responses":
         return {"openai": {"store": gate.stored}}
@@ -79,25 +76,18 @@ def options_of(
     asked = asked_thinking(target.thinking, gate.below.model, report)
     if asked is None:
         return {}
-    told = in_force(asked, _as_anthropic(messages))
+    told = in_force(asked, loop)
     if told != asked:
         report("thinking_off")
     camel = {"budget_tokens": "budgetTokens", "block_binding": "blockBinding"}
     return {"anthropic": {"thinking": {camel.get(key, key): value for key, value in told.items()}}}
 
 
-def _as_anthropic(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages in the outlines in which `in_force` reads them, merged as the SDK merges them (V9)."""
+def as_anthropic(role: str, content: Sequence[JsonObject]) -> tuple[str, list[JsonObject]]:
+    """Role and blocks of a message in the outlines in which `ToolLoop` reads them; the SDK merges them (V9)."""
     named = {"reasoning": "thinking", "tool-result": "tool_result"}
-    outlines: list[JsonObject] = []
-    kinds: list[Json] = []
-    for message in messages:
-        role = "assistant" if message["role"] == "assistant" else "user"
-        if not outlines or outlines[-1]["role"] != role:
-            kinds = []
-            outlines.append({"role": role, "content": kinds})
-        kinds += [{"type": named.get(str(part["type"]), part["type"])} for part in blocks_of(message)]
-    return outlines
+    kinds: list[JsonObject] = [{"type": named.get(str(part["type"]), part["type"])} for part in content]
+    return "assistant" if role == "assistant" else "user", kinds
 
 
 def reasoning_options(family: str, opaque: Opaque) -> JsonObject:

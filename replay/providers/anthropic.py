@@ -25,6 +25,7 @@ from replay.providers.anthropic_settings import MAX_MESSAGES, bound, settings
 from replay.providers.anthropic_thinking import (
     PROVIDERS,
     ThinkingGate,
+    ToolLoop,
     Verdict,
     in_force,
     starts_with_thinking,
@@ -64,6 +65,7 @@ class AnthropicWriting(Noting):
             Message
         ] = []  # one whose hosted call what follows decides, and the results behind it
         self._written = Merged()
+        self._loop = ToolLoop()
         self._held: list[tuple[JsonObject, Thinking]] = []  # thinking at a step's end: what follows decides
         self._held_whole = False  # it is all that its step has
         self._last_step: Step | None = None
@@ -113,7 +115,7 @@ class AnthropicWriting(Noting):
         if self._tools:
             extra["tools"] = list(self._tools)
         if self._thinking is not None:
-            extra["thinking"] = in_force(self._thinking, self._written.messages)
+            extra["thinking"] = in_force(self._thinking, self._loop)
             if extra["thinking"] != self._thinking:
                 self._note("thinking_off")
         recorded = settings_in(self._plan.context)
@@ -148,7 +150,7 @@ class AnthropicWriting(Noting):
             block = compaction(entry.record) if giver is not None and self._gate.is_own(giver) else None
             self._gate.compacted(*(() if block is None else (giver, entry.version)))
             if block is not None:
-                self._written.add("assistant", [block], [entry])
+                self._add("assistant", [block], [entry])
                 return
         blocks = content_blocks(message.parts, self._note)
         if not blocks:
@@ -198,7 +200,7 @@ class AnthropicWriting(Noting):
         if self._held:  # thinking may end a message that a user message follows (A26)
             self._write_assistant([wire for wire, _ in self._held], [block for _, block in self._held])
             self._held = []
-        self._written.add("user", blocks, origins)
+        self._add("user", blocks, origins)
 
     # -- assistant side
 
@@ -356,8 +358,13 @@ class AnthropicWriting(Noting):
         if not self._written.messages:
             self._record = self._last_step.record if self._last_step is not None else None
             self._note("assistant_first_anchored")
-            self._written.add("user", [text_part(ANCHOR)], [None])
-        self._written.add("assistant", blocks, origins)
+            self._add("user", [text_part(ANCHOR)], [None])
+        self._add("assistant", blocks, origins)
+
+    def _add(self, role: str, blocks: list[JsonObject], origins: list[Origin | None]) -> None:
+        if self._gate.manual:
+            self._loop.add(role, blocks)
+        self._written.add(role, blocks, origins)
 
     def _drop_held(self) -> None:
         """Held thinking that the next step follows, or nothing: it would fuse with that step's (A23, A26)."""

@@ -8,7 +8,6 @@ decision looks back only, so that what was once rendered stays (X7).
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from itertools import islice
 from typing import NamedTuple
 
 from ledger.events import Context, Json, JsonObject
@@ -17,7 +16,6 @@ from replay.items import Block, Step, Thinking
 from replay.options import Target
 from replay.parts import canonical
 from replay.providers.anthropic_models import binds_prefix, taken
-from replay.providers.merging import blocks_of
 from replay.providers.ownership import Ownership
 from replay.providers.wire_text import is_clean
 
@@ -246,21 +244,46 @@ def starts_with_thinking(blocks: Iterable[JsonObject]) -> bool | None:
     return None if first is None else first in THINKING
 
 
-def in_force(config: JsonObject, messages: Sequence[JsonObject]) -> JsonObject:
-    """The thinking configuration for a request with these messages.
+class ToolLoop:
+    """Whether the tool loop that is open at a request's end began with thinking (A24). It is told all that is
+    written, so that nobody needs to look back over a long turn."""
+
+    def __init__(self) -> None:
+        self._role = ""
+        self._results_first = False  # the last user message begins with a result
+        self._asked = True  # and holds more than results: a turn begins behind it
+        self._begins: bool | None = None  # whether the last answer begins with thinking
+        self._led = False  # whether one of the turn does
+
+    def fork(self) -> "ToolLoop":
+        """A copy that goes on apart."""
+        return copy(self)
+
+    def add(self, role: str, blocks: Sequence[JsonObject]) -> None:
+        """Blocks were written, by their `type`; those of one role in a row are one message."""
+        if role == "user":
+            if self._role != "user":
+                self._results_first, self._asked = blocks[0]["type"] == "tool_result", False
+            self._asked = self._asked or any(block["type"] != "tool_result" for block in blocks)
+        else:
+            if self._role != role:
+                self._begins = None
+                self._led = self._led and not self._asked
+            if self._begins is None:
+                self._begins = starts_with_thinking(blocks)
+                self._led = self._led or self._begins is True
+        self._role = role
+
+    @property
+    def is_unled(self) -> bool:
+        """True when the request ends with results of calls whose turn has no thinking."""
+        return self._role == "user" and self._results_first and not self._led
+
+
+def in_force(config: JsonObject, loop: ToolLoop) -> JsonObject:
+    """The thinking configuration for a request with this end.
 
     Manual thinking goes off while a tool loop is open that did not start with thinking (A24): it cannot be
     made up.
     """
-    if config.get("type") != "enabled" or not messages or messages[-1]["role"] != "user":
-        return config
-    if blocks_of(messages[-1])[0]["type"] != "tool_result":
-        return config
-    for message in islice(reversed(messages), 1, None):
-        blocks = blocks_of(message)
-        if message["role"] == "assistant":
-            if starts_with_thinking(blocks):
-                return config
-        elif any(block["type"] != "tool_result" for block in blocks):
-            break
-    return {"type": "disabled"}
+    return {"type": "disabled"} if config.get("type") == "enabled" and loop.is_unled else config

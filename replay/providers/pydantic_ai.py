@@ -19,7 +19,7 @@ from replay.parts import system_as_user, text_part
 from replay.plan import Plan
 from replay.providers import codes as codes  # registers them
 from replay.providers.anthropic_models import asked_thinking
-from replay.providers.anthropic_thinking import in_force
+from replay.providers.anthropic_thinking import ToolLoop, in_force
 from replay.providers.content import ANCHOR, input_object, is_blank, sendable_text
 from replay.providers.families import below
 from replay.providers.names import Names
@@ -75,6 +75,7 @@ class PydanticWriting(RequestWriting):
         self._gate = ReasoningGate(target, self._below, plan.context_record)
         self._messages: Growing[JsonObject] = Growing()
         self._provenance: Growing[list[list[int]]] = Growing()
+        self._loop = ToolLoop()
         self._led: bool | None = None  # whether the responses in a row begin with thinking
         self._used: dict[str, None] = {}  # names of tools that were sent, in the order of use
         self._asked = False  # a prompt or a result stands in the request
@@ -118,6 +119,8 @@ class PydanticWriting(RequestWriting):
 
     def _request(self, parts: Sequence[JsonObject], versions: list[list[int]]) -> None:
         self._led = None
+        if self._target.thinking is not None:
+            self._loop.add("user", thinking_outline(parts))
         self._messages.append({"kind": "request", "parts": list(parts)})
         self._provenance.append(versions)
 
@@ -137,7 +140,7 @@ class PydanticWriting(RequestWriting):
             return settings
         thinking = asked_thinking(self._target.thinking, self._below.model, self._note)
         if thinking is not None:
-            told = in_force(thinking, thinking_outline(self._messages))
+            told = in_force(thinking, self._loop)
             if told != thinking:
                 self._note("thinking_off")
             settings["anthropic_thinking"] = told
@@ -223,6 +226,8 @@ class PydanticWriting(RequestWriting):
             return
         if not self._asked:
             self._anchor(step)
+        if self._target.thinking is not None:
+            self._loop.add("assistant", thinking_outline(parts))
         if self._led is None:
             self._led = parts[0]["part_kind"] == "thinking"
         named: JsonObject = {} if step.model is None else {"model_name": cleaned_text(step.model)}

@@ -86,14 +86,8 @@ def settings_of(given: Settings, *, tools: bool) -> JsonObject:
     return kept | choice_among(given, tools=tools)
 
 
-def thinking_outline(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages in the outlines in which Anthropic's rules of thinking (`in_force`) read them."""
-    return [_outline(message) for message in messages]
-
-
-def _outline(message: JsonObject) -> JsonObject:
-    parts = message["parts"]
-    kinds = [part["part_kind"] for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    role = "assistant" if message["kind"] == "response" else "user"
-    named = {"tool-return": "tool_result"}
-    return {"role": role, "content": [{"type": named.get(str(kind), str(kind))} for kind in kinds]}
+def thinking_outline(parts: Sequence[JsonObject]) -> list[JsonObject]:
+    """A message's parts in the outlines in which Anthropic's rules of thinking (`ToolLoop`) read them."""
+    return [
+        {"type": "tool_result" if part["part_kind"] == "tool-return" else part["part_kind"]} for part in parts
+    ]

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 from ledger import RecordedEvent
 from replay import Continued, neutral, plan, renderer, replay, targets
@@ -25,6 +26,8 @@ MODELS = {
     "openai-chat": "gpt-4.1",
     "openai-responses": "gpt-5.4",
 }
+MANUAL = {"api": "messages", "thinking": {"type": "enabled", "budget_tokens": 2048}}
+"""Whether it stays on depends on how the turn began."""
 
 
 def history(steps: int) -> list[RecordedEvent]:
@@ -63,15 +66,18 @@ def go_on(settings: Settings) -> Iterator[Figure]:
     """A kept replay's next request after one step more, with its fingerprints: after a long history beside a
     short one, and beside a whole replay of the long one."""
     long, short = history(settings.size(STEPS, quick=500)), history(FEW)
-    for provider in targets():
-        target = {"provider": provider, "model": MODELS.get(provider, "claude-opus-4-5")}
+    asked: list[tuple[str, dict[str, Any]]] = [(provider, {}) for provider in targets()]
+    asked += [(provider, MANUAL) for provider in ("anthropic", "bedrock", "ai-sdk", "pydantic-ai")]
+    for provider, more in asked:
+        target = {"provider": provider, "model": MODELS.get(provider, "claude-opus-4-5"), **more}
         contenders: dict[str, Callable[[], Callable[[], object]]] = {
             "whole replay": lambda target=target: lambda: replay(long, "c", target),  # type: ignore[misc]
             "one step more": _next_steps(long, target, settings.rounds + 1),
             f"one step more after {FEW}": _next_steps(short, target, settings.rounds + 1),
         }
         rounds = interleave(contenders, settings.rounds, time.process_time)
-        case = f"{provider}, {len(long):,} events, fingerprints, CPU time"
+        manual = ", manual thinking" if more else ""
+        case = f"{provider}{manual}, {len(long):,} events, fingerprints, CPU time"
         whole, one, few = contenders
         flat = Target(2, at_least=False)
         for peer, bound in ((whole, None), (few, flat)):
@@ -82,7 +88,7 @@ def go_on(settings: Settings) -> Iterator[Figure]:
 
 
 def _next_steps(
-    events: list[RecordedEvent], target: dict[str, str], rounds: int
+    events: list[RecordedEvent], target: dict[str, Any], rounds: int
 ) -> Callable[[], Callable[[], object]]:
     """A replay kept over the rounds: each takes in the events of the next step and asks for the request."""
     going = Continued("c", target)
